@@ -1,0 +1,2 @@
+//! The `nettare` command.
+fn main() {}
