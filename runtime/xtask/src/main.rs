@@ -1,2 +1,56 @@
-//! Developer commands.
-fn main() {}
+//! Developer commands, behind `cargo xtask`.
+//!
+//! Everything a contributor does more than once has a name here, so that a laptop and the continuous integration run the same
+//! steps. The commands only start other programs (cargo, and the binaries that cargo built): this crate stays light enough to
+//! build in seconds, and links neither the engine nor wasmtime.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "a developer command talks to its developer"
+)]
+
+mod command;
+mod demo;
+mod lint;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Developer commands of Nettare.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// One variant a command; the module of the same name does the work.
+#[derive(Subcommand)]
+enum Command {
+    /// Build in release mode and run the demo: a target on loopback, load, and the report explained
+    Demo(demo::Arguments),
+    /// Build the guests and run every test of the runtime and of the SDKs
+    Test(test::Arguments),
+    /// Check the formatting and the lints; warnings are errors
+    Lint,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Lint => lint::run(),
+    }
+}
