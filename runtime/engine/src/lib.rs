@@ -1,1 +1,25 @@
-//! (to be written)
+//! The asynchronous shell of Nettare: carries a plan out.
+//!
+//! [`run`] makes one worker for each CPU. A worker is an I/O thread (scheduler, sockets, timers, recorder) and, for guests, a
+//! guest thread beside it; workers share nothing. The calling thread coordinates: it collects once a second and tells the
+//! observer one linear stream of events.
+//!
+//! - `run`: the coordinator, and what comes of a run.
+//! - `worker`: a worker; its virtual users, native and guest.
+//! - `mailbox`: the boundary between a guest and its I/O. `turn`: the guest thread. `placement`: where a guest is polled.
+//! - `recorder`: from what happened to the statistics.
+//! - `clock`, `affinity`: the run's time, the machine's CPUs.
+
+mod affinity;
+mod clock;
+mod mailbox;
+mod placement;
+mod recorder;
+mod run;
+mod turn;
+mod worker;
+
+pub use nettare_net as net;
+pub use nettare_vm as vm;
+
+pub use run::{EndCause, Job, RunResult, Stopper, run};

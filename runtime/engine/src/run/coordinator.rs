@@ -1,0 +1,422 @@
+//! The coordinator of a run: makes the workers, leads them through the run's stages, collects once a second, and gives back all
+//! there is to report.
+//!
+//! ```text
+//!  setup ─> prepare ─> load ─> (drain) ─> teardown
+//!    │         │         └─ every second: Collect ─> absorb ─> Interval ─> observer
+//!    └─────────┴─ before the first iteration: a failure here ends the run with its own cause
+//! ```
+//!
+//! It runs on the caller's thread and does nothing but wait for news, so that observers are called from one thread, in order.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use nettare_core::event::{Interval, RunEvent};
+use nettare_core::plan::{Executor, Plan};
+use nettare_core::sample::Funnel;
+use nettare_core::sched::IterationCounts;
+use nettare_core::stats::Totals;
+use nettare_vm::LogLevel;
+
+use super::seeds::most_vus;
+use super::{EndCause, Job, RunResult, Stopper};
+use crate::clock::{self, RunClock};
+use crate::worker::{Collected, Hook, News, Order, WorkerThread};
+
+/// How long `setup` and `teardown` may take.
+const HOOK_LIMIT_NS: u64 = 60_000_000_000;
+
+/// Between two collections.
+const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// How much longer than a virtual user's own unwinding the coordinator waits for workers before it goes on without them.
+const HARD_END_NS: u64 = 10_000_000_000;
+
+/// Distinct reasons of failed iterations that are kept.
+const MAX_FAILURE_REASONS: usize = 20;
+
+/// What came of waiting for something.
+enum Waited<T> {
+    For(T),
+    /// The run must not go on; the cause is noted.
+    Ends,
+}
+
+pub(super) struct Coordinator<'a> {
+    workers: Vec<WorkerThread>,
+    news: Receiver<(usize, News)>,
+    clock: RunClock,
+    plan: &'a Plan,
+    has_guest: bool,
+    observe: &'a mut dyn FnMut(&RunEvent),
+    stopper: &'a Stopper,
+    /// Requests to stop that were passed on.
+    obeyed_stops: u32,
+    totals: Totals,
+    hooks: Totals,
+    intervals: Vec<Interval>,
+    causes: Vec<EndCause>,
+    failures: Vec<(String, u64)>,
+    /// The rest has one entry a worker.
+    finished: Vec<bool>,
+    counts: Vec<IterationCounts>,
+    funnels: Vec<Funnel>,
+    vus: Vec<u32>,
+    duration_ns: u64,
+}
+
+impl<'a> Coordinator<'a> {
+    /// A coordinator of workers that have been started.
+    pub(super) fn new(
+        job: &'a Job,
+        workers: Vec<WorkerThread>,
+        news: Receiver<(usize, News)>,
+        clock: RunClock,
+        stopper: &'a Stopper,
+        observe: &'a mut dyn FnMut(&RunEvent),
+    ) -> Coordinator<'a> {
+        Coordinator {
+            finished: vec![false; workers.len()],
+            counts: vec![IterationCounts::default(); workers.len()],
+            funnels: vec![Funnel::default(); workers.len()],
+            vus: vec![0; workers.len()],
+            workers,
+            news,
+            clock,
+            plan: &job.plan,
+            has_guest: job.guest.is_some(),
+            observe,
+            stopper,
+            obeyed_stops: 0,
+            totals: Totals::new(job.plan.limits.series),
+            hooks: Totals::new(job.plan.limits.series),
+            intervals: Vec::new(),
+            causes: Vec::new(),
+            failures: Vec::new(),
+            duration_ns: 0,
+        }
+    }
+
+    /// Leads the run from its first stage to its last.
+    pub(super) fn lead(mut self) -> RunResult {
+        if let Waited::For(data) = self.setup() {
+            if let Waited::For(()) = self.prepare(&data) {
+                self.load();
+            }
+            self.teardown(data);
+        }
+        for worker in &self.workers {
+            worker.order(Order::End);
+        }
+        (self.observe)(&RunEvent::Finished);
+        self.join();
+        self.result()
+    }
+
+    // --- before the load ---
+
+    fn setup(&mut self) -> Waited<Arc<[u8]>> {
+        if !self.has_guest {
+            return Waited::For(Arc::from([]));
+        }
+        match self.hook(Hook::Setup) {
+            Some(Ok(data)) => Waited::For(Arc::from(data)),
+            Some(Err(why)) => {
+                self.causes.push(EndCause::SetupFailed(why));
+                Waited::Ends
+            }
+            None => Waited::Ends,
+        }
+    }
+
+    /// Calls a hook on the first worker; none when the run was stopped meanwhile.
+    fn hook(&mut self, hook: Hook) -> Option<Result<Vec<u8>, String>> {
+        let ends_on_stop = matches!(hook, Hook::Setup);
+        let stops_before = self.stopper.stops();
+        self.workers[0].order(Order::Hook(hook));
+        let limit_ns = clock::monotonic_ns() + HOOK_LIMIT_NS;
+        loop {
+            match self.next_news(limit_ns) {
+                None => return Some(Err("it took longer than 60 s".to_owned())),
+                Some((_, News::HookDone { result, collected })) => {
+                    self.hooks.absorb(0, collected.delta);
+                    return Some(result);
+                }
+                Some((_, News::StopRequested)) if ends_on_stop || self.stopper.stops() > stops_before + 1 => {
+                    self.add_cause(EndCause::Signal);
+                    return None;
+                }
+                Some(other) => {
+                    if self.take(other) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn prepare(&mut self, data: &Arc<[u8]>) -> Waited<()> {
+        (self.observe)(&RunEvent::Preparing { vus: initial_vus(self.plan) });
+        for worker in &self.workers {
+            worker.order(Order::Prepare { data: data.clone() });
+        }
+        let mut waiting = self.workers.len();
+        while waiting > 0 {
+            match self.next_news(u64::MAX) {
+                Some((_, News::Ready)) => waiting -= 1,
+                Some((_, News::FailedToStart(why))) => {
+                    self.causes.push(EndCause::InitFailed(why));
+                    return Waited::Ends;
+                }
+                Some((_, News::StopRequested)) => {
+                    self.add_cause(EndCause::Signal);
+                    return Waited::Ends;
+                }
+                Some(other) => {
+                    if self.take(other) {
+                        return Waited::Ends;
+                    }
+                }
+                None => return Waited::Ends,
+            }
+        }
+        Waited::For(())
+    }
+
+    // --- the load ---
+
+    fn load(&mut self) {
+        (self.observe)(&RunEvent::Started);
+        self.clock.start();
+        for worker in &self.workers {
+            worker.order(Order::Begin);
+        }
+        let mut tick_ns = INTERVAL_NS;
+        let mut hard_end_ns = u64::MAX;
+        while !self.finished.iter().all(|finished| *finished) {
+            let until_ns = self.clock.started_at_ns() + tick_ns;
+            match self.next_news(until_ns.min(hard_end_ns)) {
+                Some((_, News::StopRequested)) => self.pass_on_stop(),
+                Some(news) => {
+                    if self.take(news) {
+                        break;
+                    }
+                }
+                None if clock::monotonic_ns() >= hard_end_ns => {
+                    self.causes.push(EndCause::Broken("a worker did not end when it was told to".to_owned()));
+                    break;
+                }
+                None => {
+                    self.collect();
+                    tick_ns = self.clock.now_ns() / INTERVAL_NS * INTERVAL_NS + INTERVAL_NS;
+                    self.give_up_when_unanswered();
+                }
+            }
+            if self.obeyed_stops > 1 && hard_end_ns == u64::MAX {
+                hard_end_ns = clock::monotonic_ns() + HARD_END_NS;
+            }
+        }
+        self.duration_ns = self.clock.now_ns();
+        self.close_interval();
+    }
+
+    /// Asks every worker for what it has measured, and waits for all of them: an interval is the same second on each.
+    fn collect(&mut self) {
+        let mut asked: Vec<bool> = self.finished.iter().map(|finished| !finished).collect();
+        for (worker, asked) in self.workers.iter().zip(&asked) {
+            if *asked {
+                worker.order(Order::Collect);
+            }
+        }
+        let patience_ns = clock::monotonic_ns() + HARD_END_NS;
+        while asked.iter().any(|asked| *asked) {
+            match self.next_news(patience_ns) {
+                Some((worker, news @ (News::Collected(_) | News::Finished(_)))) => {
+                    asked[worker] = false;
+                    self.take((worker, news));
+                }
+                Some((_, News::StopRequested)) => self.pass_on_stop(),
+                Some(other) => {
+                    if self.take(other) {
+                        break;
+                    }
+                }
+                // The worker is stuck; what it has comes with the next collection.
+                None => break,
+            }
+        }
+        self.close_interval();
+    }
+
+    fn close_interval(&mut self) {
+        self.totals.gauge("vus", f64::from(self.vus.iter().sum::<u32>()));
+        self.totals.gauge("vus_max", f64::from(most_vus(&self.plan.scenarios[0].executor)));
+        let interval = self.totals.close_interval(self.clock.now_ns());
+        let event = RunEvent::Interval(interval);
+        (self.observe)(&event);
+        if let RunEvent::Interval(interval) = event {
+            self.intervals.push(interval);
+        }
+    }
+
+    fn pass_on_stop(&mut self) {
+        self.add_cause(EndCause::Signal);
+        while self.obeyed_stops < self.stopper.stops() {
+            self.obeyed_stops += 1;
+            let kill = self.obeyed_stops > 1;
+            for worker in &self.workers {
+                worker.order(if kill { Order::Kill } else { Order::Stop });
+            }
+        }
+    }
+
+    /// A server that refuses everything, or is not there, should not be asked for an hour.
+    fn give_up_when_unanswered(&mut self) {
+        let Some(patience_ns) = self.plan.run.abort_unanswered_ns else { return };
+        let funnel = self.funnel();
+        let hopeless = funnel.answered == 0 && funnel.failed_total() > 0;
+        if hopeless && self.clock.now_ns() >= patience_ns && !self.causes.contains(&EndCause::Unanswered) {
+            self.causes.push(EndCause::Unanswered);
+            self.order_all_to_stop();
+        }
+    }
+
+    fn order_all_to_stop(&self) {
+        for worker in &self.workers {
+            worker.order(Order::Stop);
+        }
+    }
+
+    // --- after the load ---
+
+    fn teardown(&mut self, data: Arc<[u8]>) {
+        let broken = self.causes.iter().any(|cause| matches!(cause, EndCause::Broken(_) | EndCause::InitFailed(_)));
+        if !self.has_guest || broken {
+            return;
+        }
+        if let Some(Err(why)) = self.hook(Hook::Teardown(data)) {
+            self.causes.push(EndCause::TeardownFailed(why));
+        }
+    }
+
+    /// A worker that broke, or did not end, is left to the process's end: it must not keep the results.
+    fn join(&mut self) {
+        let workers = std::mem::take(&mut self.workers);
+        if self.causes.iter().any(|cause| matches!(cause, EndCause::Broken(_))) {
+            return;
+        }
+        for worker in workers {
+            if worker.join().is_err() {
+                self.causes.push(EndCause::Broken("a worker panicked".to_owned()));
+            }
+        }
+    }
+
+    fn result(self) -> RunResult {
+        let funnel = self.funnel();
+        let mut iterations = IterationCounts::default();
+        for counts in &self.counts {
+            iterations.add(counts);
+        }
+        RunResult {
+            totals: self.totals,
+            hooks: self.hooks,
+            intervals: self.intervals,
+            iterations,
+            funnel,
+            duration_ns: self.duration_ns,
+            causes: self.causes,
+            iteration_failures: self.failures,
+            workers: self.finished.len(),
+        }
+    }
+
+    // --- news ---
+
+    /// The next news; none when there is none until `until_ns` on the monotonic clock.
+    fn next_news(&self, until_ns: u64) -> Option<(usize, News)> {
+        let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
+        match self.news.recv_timeout(left) {
+            Ok(news) => Some(news),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Takes in news that need no answer; answers whether the run cannot go on.
+    fn take(&mut self, (worker, news): (usize, News)) -> bool {
+        match news {
+            News::Collected(collected) => self.absorb(worker, *collected),
+            News::Finished(collected) => {
+                self.absorb(worker, *collected);
+                self.finished[worker] = true;
+            }
+            News::Draining => (self.observe)(&RunEvent::Draining),
+            News::Abort(why) => {
+                self.add_cause(EndCause::Aborted(why));
+                self.order_all_to_stop();
+            }
+            News::Log(vu, level, text) => {
+                (self.observe)(&RunEvent::Log { vu, level: level_name(level), text });
+            }
+            News::IterationFailed(why) => self.count_failure(why),
+            News::Warning(text) => (self.observe)(&RunEvent::Warning(text)),
+            News::Broken(why) => {
+                self.causes.push(EndCause::Broken(why));
+                return true;
+            }
+            // Late answers to questions that were given up.
+            News::Ready | News::FailedToStart(_) | News::HookDone { .. } | News::StopRequested => {}
+        }
+        false
+    }
+
+    fn absorb(&mut self, worker: usize, collected: Collected) {
+        self.totals.absorb(worker, collected.delta);
+        self.counts[worker] = collected.counts;
+        self.funnels[worker] = collected.funnel;
+        self.vus[worker] = collected.vus;
+    }
+
+    fn count_failure(&mut self, why: String) {
+        if let Some((_, count)) = self.failures.iter_mut().find(|(known, _)| *known == why) {
+            *count += 1;
+        } else if self.failures.len() < MAX_FAILURE_REASONS {
+            self.failures.push((why, 1));
+        } else if let Some((last, count)) = self.failures.last_mut() {
+            "other reasons".clone_into(last);
+            *count += 1;
+        }
+    }
+
+    fn add_cause(&mut self, cause: EndCause) {
+        if !self.causes.contains(&cause) {
+            self.causes.push(cause);
+        }
+    }
+
+    fn funnel(&self) -> Funnel {
+        let mut sum = Funnel::default();
+        for funnel in &self.funnels {
+            sum.add(funnel);
+        }
+        sum
+    }
+}
+
+fn initial_vus(plan: &Plan) -> u32 {
+    match plan.scenarios[0].executor {
+        Executor::ConstantArrivalRate { pre_allocated_vus, .. } => pre_allocated_vus,
+        ref executor => most_vus(executor),
+    }
+}
+
+fn level_name(level: LogLevel) -> &'static str {
+    match level {
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+    }
+}
