@@ -11,6 +11,8 @@
 
 mod command;
 mod demo;
+mod docs;
+mod generated;
 mod lint;
 mod test;
 
@@ -35,6 +37,8 @@ enum Command {
     Test(test::Arguments),
     /// Check the formatting and the lints; warnings are errors
     Lint,
+    /// Write the reference pages that are made from the program itself
+    Docs(generated::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -52,5 +56,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Lint => lint::run(),
+        Command::Docs(arguments) => docs::run(&arguments),
     }
 }

@@ -1,0 +1,25 @@
+//! `cargo xtask docs`: the reference pages that the program itself can write.
+//!
+//! Commands, flags and exit codes are defined once, as data, in `runtime/cli`; `nettare generate reference` prints a page from
+//! that data, and here the page is put into the book.
+
+use crate::command;
+use crate::generated::{Arguments, Generated};
+
+/// The pages, by their name on the command line and their path in the repository.
+const PAGES: [(&str, &str); 2] = [
+    ("commands", "docs/reference/commands.md"),
+    ("exit-codes", "docs/reference/exit-codes.md"),
+];
+
+/// Builds the program, asks it for each page, and writes or checks them.
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    command::run(&mut command::cargo(["build", "--package", "nettare"]))?;
+    let nettare = command::target_folder("debug").join("nettare");
+    for (page, path) in PAGES {
+        let content =
+            command::output(command::program(&nettare).args(["generate", "reference", page]))?;
+        Generated { path, content }.settle(arguments, "cargo xtask docs")?;
+    }
+    Ok(())
+}
