@@ -1,1 +1,28 @@
-//! (to be written)
+//! The only crate that speaks protocols: sockets with kernel timestamps, name resolution, TLS, HTTP/1.1 and HTTP/2.
+//!
+//! One [`Shared`] serves the process, one [`Client`] each worker, one [`Session`] each virtual user. A session's
+//! [`call`](Session::call) is what a guest asked for; each hop on the wire that it takes is an
+//! [`Exchange`](nettare_core::sample::Exchange) with phases of its own. Errors of the protocol libraries end here: callers see
+//! [`Failure`](nettare_core::sample::Failure), whose kinds are a closed list.
+//!
+//! Everything of a client and its sessions belongs to one thread, which runs a tokio current-thread runtime with a `LocalSet`.
+//! A socket is only as truthful as it is drained: nothing else should keep that thread busy for longer than a millisecond.
+
+mod allow;
+pub mod clock;
+mod client;
+mod config;
+mod error;
+mod message;
+mod session;
+mod shared;
+mod target;
+
+pub use allow::{AllowError, AllowList};
+pub use client::Client;
+pub use config::{Identity, NetConfig, TlsOptions};
+pub use error::SetupError;
+pub use message::{Call, Request, Response};
+pub use session::Session;
+pub use shared::Shared;
+pub use target::Target;

@@ -1,0 +1,97 @@
+//! Where a request goes: a URL, parsed once.
+
+use http::uri::{PathAndQuery, Uri};
+use http::HeaderValue;
+use nettare_core::sample::{ErrorKind, Failure};
+use url::{Host, Url};
+
+use crate::error::failure;
+
+/// A parsed URL with all that a request needs of it, so that sending it again parses and formats nothing.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub(crate) origin: Origin,
+    /// Origin form (RFC 9112, section 3.2.1): what an HTTP/1.1 request line carries.
+    pub(crate) uri: Uri,
+    /// The `host` field: brackets around IPv6, the port only where it is not the scheme's own (RFC 9110, section 7.2).
+    pub(crate) host_header: HeaderValue,
+    url: Url,
+}
+
+/// Scheme, host and port: what a connection is made to, and what it may be used again for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Origin {
+    pub(crate) secure: bool,
+    /// In lower case, IPv6 without brackets.
+    pub(crate) host: Box<str>,
+    pub(crate) port: u16,
+}
+
+impl Target {
+    /// Parses an absolute URL with scheme `http` or `https`. The fragment is dropped, percent-encoding stays as it is given.
+    ///
+    /// # Errors
+    ///
+    /// Kind `invalid`, with a message that quotes the URL.
+    pub fn parse(url: &str) -> Result<Target, Failure> {
+        let parsed = Url::parse(url).map_err(|error| invalid(url, &error.to_string()))?;
+        Target::from_url(parsed)
+    }
+
+    /// The URL in normal form.
+    pub fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(crate) fn from_url(mut url: Url) -> Result<Target, Failure> {
+        let secure = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            other => return Err(invalid(url.as_str(), &format!("its scheme is {other}, not http or https"))),
+        };
+        url.set_fragment(None);
+        let origin = Origin::of(&url, secure)?;
+        let host_header = host_header(&url)?;
+        let uri = origin_form(&url)?;
+        Ok(Target { origin, uri, host_header, url })
+    }
+}
+
+impl Origin {
+    fn of(url: &Url, secure: bool) -> Result<Origin, Failure> {
+        let host = match url.host() {
+            Some(Host::Domain(name)) => name.into(),
+            Some(Host::Ipv4(address)) => address.to_string().into_boxed_str(),
+            Some(Host::Ipv6(address)) => address.to_string().into_boxed_str(),
+            None => return Err(invalid(url.as_str(), "it has no host")),
+        };
+        let port = url.port_or_known_default().ok_or_else(|| invalid(url.as_str(), "it has no port"))?;
+        Ok(Origin { secure, host, port })
+    }
+}
+
+fn host_header(url: &Url) -> Result<HeaderValue, Failure> {
+    let host = url.host_str().unwrap_or_default();
+    let text = match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    HeaderValue::try_from(text).map_err(|error| invalid(url.as_str(), &error.to_string()))
+}
+
+fn origin_form(url: &Url) -> Result<Uri, Failure> {
+    let text = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let path = PathAndQuery::try_from(text).map_err(|error| invalid(url.as_str(), &error.to_string()))?;
+    Ok(Uri::from(path))
+}
+
+fn invalid(url: &str, why: &str) -> Failure {
+    failure(ErrorKind::Invalid, 0, format!("the URL {url:?} cannot be requested: {why}; give an absolute http or https URL"))
+}
