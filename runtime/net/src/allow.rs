@@ -14,7 +14,9 @@ pub struct AllowList {
 
 /// An entry of the allow-list that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--allow-host {entry:?}: {reason}; write a host name, *.suffix, an IP address or a network like 10.0.0.0/8")]
+#[error(
+    "--allow-host {entry:?}: {reason}; write a host name, *.suffix, an IP address or a network like 10.0.0.0/8"
+)]
 pub struct AllowError {
     /// The entry as it was given.
     pub entry: String,
@@ -45,7 +47,10 @@ impl AllowList {
     pub fn new(entries: &[String]) -> Result<AllowList, AllowError> {
         let mut list = AllowList::default();
         for entry in entries {
-            list.add(entry).map_err(|reason| AllowError { entry: entry.clone(), reason })?;
+            list.add(entry).map_err(|reason| AllowError {
+                entry: entry.clone(),
+                reason,
+            })?;
         }
         Ok(list)
     }
@@ -64,7 +69,10 @@ impl AllowList {
         let address = address.to_canonical();
         address.is_loopback()
             || self.names.contains(&Name::Any)
-            || self.networks.iter().any(|network| network.contains(address))
+            || self
+                .networks
+                .iter()
+                .any(|network| network.contains(address))
     }
 
     /// Whether any name could be allowed through an address it resolves to: if not, there is no need to resolve it.
@@ -74,7 +82,10 @@ impl AllowList {
 
     fn add(&mut self, entry: &str) -> Result<(), &'static str> {
         let entry = entry.trim().trim_end_matches('.').to_ascii_lowercase();
-        let unbracketed = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&entry);
+        let unbracketed = entry
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(&entry);
         if let Some((address, bits)) = unbracketed.split_once('/') {
             self.networks.push(Network::parse(address, bits)?);
         } else if let Ok(address) = unbracketed.parse::<IpAddr>() {
@@ -102,8 +113,14 @@ impl Name {
             return Err("it is not a host name");
         }
         // The same mapping that URLs go through, so that an entry in Unicode means the same host.
-        let ascii = url::Host::parse(name).map_err(|_| "it is not a host name")?.to_string();
-        Ok(if suffix { Name::Suffix(format!(".{ascii}")) } else { Name::Exact(ascii) })
+        let ascii = url::Host::parse(name)
+            .map_err(|_| "it is not a host name")?
+            .to_string();
+        Ok(if suffix {
+            Name::Suffix(format!(".{ascii}"))
+        } else {
+            Name::Exact(ascii)
+        })
     }
 
     fn covers(&self, host: &str) -> bool {
@@ -118,22 +135,36 @@ impl Name {
 impl Network {
     fn single(address: IpAddr) -> Network {
         let address = address.to_canonical();
-        Network { address, prefix_bits: width_bits(address) }
+        Network {
+            address,
+            prefix_bits: width_bits(address),
+        }
     }
 
     fn parse(address: &str, bits: &str) -> Result<Network, &'static str> {
-        let address: IpAddr = address.parse().map_err(|_| "the part before the slash is not an IP address")?;
-        let prefix_bits: u8 = bits.parse().map_err(|_| "the part after the slash is not a number")?;
+        let address: IpAddr = address
+            .parse()
+            .map_err(|_| "the part before the slash is not an IP address")?;
+        let prefix_bits: u8 = bits
+            .parse()
+            .map_err(|_| "the part after the slash is not a number")?;
         if prefix_bits > width_bits(address) {
             return Err("the prefix is longer than the address");
         }
-        Ok(Network { address, prefix_bits })
+        Ok(Network {
+            address,
+            prefix_bits,
+        })
     }
 
     fn contains(&self, address: IpAddr) -> bool {
         let differing = match (self.address, address) {
-            (IpAddr::V4(mine), IpAddr::V4(theirs)) => (mine.to_bits() ^ theirs.to_bits()).leading_zeros(),
-            (IpAddr::V6(mine), IpAddr::V6(theirs)) => (mine.to_bits() ^ theirs.to_bits()).leading_zeros(),
+            (IpAddr::V4(mine), IpAddr::V4(theirs)) => {
+                (mine.to_bits() ^ theirs.to_bits()).leading_zeros()
+            }
+            (IpAddr::V6(mine), IpAddr::V6(theirs)) => {
+                (mine.to_bits() ^ theirs.to_bits()).leading_zeros()
+            }
             _ => return false,
         };
         differing >= u32::from(self.prefix_bits)
@@ -164,30 +195,103 @@ mod tests {
             (&[], "localhost", true, "loopback is always in, by name"),
             (&[], "127.8.9.1", true, "loopback is the whole of 127/8"),
             (&[], "::1", true, "loopback is always in, IPv6"),
-            (&[], "::ffff:127.0.0.1", true, "an IPv4 address in IPv6 clothes is that IPv4 address"),
-            (&[], "example.com", false, "everything else is out by default"),
-            (&["Shop.Example"], "shop.example", true, "names have no case"),
-            (&["shop.example"], "shop.example.", true, "the root's dot does not matter"),
-            (&["shop.example"], "a.shop.example", false, "an exact name does not cover its subdomains"),
-            (&["*.example"], "shop.example", true, "a suffix covers subdomains"),
-            (&["*.example"], "example", false, "a suffix does not cover the domain itself"),
-            (&["*.example"], "badexample", false, "a suffix begins at a label"),
-            (&["bücher.example"], "xn--bcher-kva.example", true, "entries in Unicode mean the encoded host"),
-            (&["10.0.0.0/8"], "10.255.0.1", true, "a network covers its addresses"),
+            (
+                &[],
+                "::ffff:127.0.0.1",
+                true,
+                "an IPv4 address in IPv6 clothes is that IPv4 address",
+            ),
+            (
+                &[],
+                "example.com",
+                false,
+                "everything else is out by default",
+            ),
+            (
+                &["Shop.Example"],
+                "shop.example",
+                true,
+                "names have no case",
+            ),
+            (
+                &["shop.example"],
+                "shop.example.",
+                true,
+                "the root's dot does not matter",
+            ),
+            (
+                &["shop.example"],
+                "a.shop.example",
+                false,
+                "an exact name does not cover its subdomains",
+            ),
+            (
+                &["*.example"],
+                "shop.example",
+                true,
+                "a suffix covers subdomains",
+            ),
+            (
+                &["*.example"],
+                "example",
+                false,
+                "a suffix does not cover the domain itself",
+            ),
+            (
+                &["*.example"],
+                "badexample",
+                false,
+                "a suffix begins at a label",
+            ),
+            (
+                &["bücher.example"],
+                "xn--bcher-kva.example",
+                true,
+                "entries in Unicode mean the encoded host",
+            ),
+            (
+                &["10.0.0.0/8"],
+                "10.255.0.1",
+                true,
+                "a network covers its addresses",
+            ),
             (&["10.0.0.0/8"], "11.0.0.1", false, "and no others"),
             (&["fd00::/8"], "fd12::1", true, "IPv6 networks too"),
-            (&["[fd00::1]"], "fd00::1", true, "brackets around IPv6 are taken off"),
-            (&["0.0.0.0/0"], "8.8.8.8", true, "a prefix of no bits covers the family"),
+            (
+                &["[fd00::1]"],
+                "fd00::1",
+                true,
+                "brackets around IPv6 are taken off",
+            ),
+            (
+                &["0.0.0.0/0"],
+                "8.8.8.8",
+                true,
+                "a prefix of no bits covers the family",
+            ),
             (&["*"], "8.8.8.8", true, "a star allows everything"),
         ];
         for (entries, host, allowed, why) in rows {
-            assert_eq!(list(entries).allows_host(host), *allowed, "{entries:?} {host}: {why}");
+            assert_eq!(
+                list(entries).allows_host(host),
+                *allowed,
+                "{entries:?} {host}: {why}"
+            );
         }
     }
 
     #[test]
     fn nonsense_is_refused_with_the_entry_quoted() {
-        for entry in ["", "*.", "a*b", "10.0.0.0/33", "10.0.0.0/x", "x/8", "http://a", "host:80"] {
+        for entry in [
+            "",
+            "*.",
+            "a*b",
+            "10.0.0.0/33",
+            "10.0.0.0/x",
+            "x/8",
+            "http://a",
+            "host:80",
+        ] {
             let error = AllowList::new(&[entry.to_owned()]).unwrap_err();
             assert_eq!(error.entry, entry);
             assert!(error.to_string().contains("--allow-host"), "{error}");

@@ -18,7 +18,10 @@ pub struct Client {
 impl Client {
     /// A client for the calling thread.
     pub fn new(shared: Arc<Shared>) -> Rc<Client> {
-        Rc::new(Client { shared, funnel: Cell::new(Funnel::default()) })
+        Rc::new(Client {
+            shared,
+            funnel: Cell::new(Funnel::default()),
+        })
     }
 
     /// Where this worker's exchanges got to. A call that was dropped stays in flight.

@@ -9,8 +9,8 @@
 //! A socket is only as truthful as it is drained: nothing else should keep that thread busy for longer than a millisecond.
 
 mod allow;
-pub mod clock;
 mod client;
+pub mod clock;
 mod config;
 mod error;
 mod message;

@@ -16,7 +16,9 @@ pub struct Session {
 impl Session {
     /// A session without connections.
     pub fn new(client: &Rc<Client>) -> Rc<Session> {
-        Rc::new(Session { client: Rc::clone(client) })
+        Rc::new(Session {
+            client: Rc::clone(client),
+        })
     }
 
     /// Sends `request`, follows redirects, and returns when the whole response is there or the call failed.
@@ -26,7 +28,11 @@ impl Session {
     pub async fn call(&self, _request: &Request, _on_exchange: &mut dyn FnMut(&Exchange)) -> Call {
         let _ = &self.client;
         Call {
-            result: Err(failure(ErrorKind::GeneratorLimit, 0, "this build cannot connect yet")),
+            result: Err(failure(
+                ErrorKind::GeneratorLimit,
+                0,
+                "this build cannot connect yet",
+            )),
             timing: CallTiming {
                 last: Phases::default(),
                 sum: Phases::default(),

@@ -19,7 +19,10 @@ impl Shared {
     ///
     /// When kernel stamps are demanded and there are none, or a certificate or key is unusable.
     pub fn new(config: NetConfig) -> Result<Arc<Shared>, SetupError> {
-        Ok(Arc::new(Shared { config, kernel_stamps: false }))
+        Ok(Arc::new(Shared {
+            config,
+            kernel_stamps: false,
+        }))
     }
 
     /// Whether receive stamps are the kernel's.

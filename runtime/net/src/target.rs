@@ -1,7 +1,7 @@
 //! Where a request goes: a URL, parsed once.
 
-use http::uri::{PathAndQuery, Uri};
 use http::HeaderValue;
+use http::uri::{PathAndQuery, Uri};
 use nettare_core::sample::{ErrorKind, Failure};
 use url::{Host, Url};
 
@@ -51,13 +51,23 @@ impl Target {
         let secure = match url.scheme() {
             "http" => false,
             "https" => true,
-            other => return Err(invalid(url.as_str(), &format!("its scheme is {other}, not http or https"))),
+            other => {
+                return Err(invalid(
+                    url.as_str(),
+                    &format!("its scheme is {other}, not http or https"),
+                ));
+            }
         };
         url.set_fragment(None);
         let origin = Origin::of(&url, secure)?;
         let host_header = host_header(&url)?;
         let uri = origin_form(&url)?;
-        Ok(Target { origin, uri, host_header, url })
+        Ok(Target {
+            origin,
+            uri,
+            host_header,
+            url,
+        })
     }
 }
 
@@ -69,7 +79,9 @@ impl Origin {
             Some(Host::Ipv6(address)) => address.to_string().into_boxed_str(),
             None => return Err(invalid(url.as_str(), "it has no host")),
         };
-        let port = url.port_or_known_default().ok_or_else(|| invalid(url.as_str(), "it has no port"))?;
+        let port = url
+            .port_or_known_default()
+            .ok_or_else(|| invalid(url.as_str(), "it has no port"))?;
         Ok(Origin { secure, host, port })
     }
 }
@@ -88,10 +100,15 @@ fn origin_form(url: &Url) -> Result<Uri, Failure> {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_owned(),
     };
-    let path = PathAndQuery::try_from(text).map_err(|error| invalid(url.as_str(), &error.to_string()))?;
+    let path =
+        PathAndQuery::try_from(text).map_err(|error| invalid(url.as_str(), &error.to_string()))?;
     Ok(Uri::from(path))
 }
 
 fn invalid(url: &str, why: &str) -> Failure {
-    failure(ErrorKind::Invalid, 0, format!("the URL {url:?} cannot be requested: {why}; give an absolute http or https URL"))
+    failure(
+        ErrorKind::Invalid,
+        0,
+        format!("the URL {url:?} cannot be requested: {why}; give an absolute http or https URL"),
+    )
 }
