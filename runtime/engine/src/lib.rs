@@ -14,6 +14,7 @@ mod affinity;
 mod clock;
 mod mailbox;
 mod placement;
+mod process;
 mod recorder;
 mod run;
 mod turn;
@@ -22,4 +23,5 @@ mod worker;
 pub use nettare_net as net;
 pub use nettare_vm as vm;
 
+pub use process::ProcessUse;
 pub use run::{EndCause, Job, RunResult, Stopper, run};

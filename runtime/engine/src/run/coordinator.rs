@@ -23,6 +23,7 @@ use nettare_vm::LogLevel;
 use super::seeds::most_vus;
 use super::{EndCause, Job, RunResult, Stopper};
 use crate::clock::{self, RunClock};
+use crate::process::ProcessUse;
 use crate::worker::{Collected, Hook, News, Order, WorkerThread};
 
 /// How long `setup` and `teardown` may take.
@@ -65,6 +66,7 @@ pub(super) struct Coordinator<'a> {
     funnels: Vec<Funnel>,
     vus: Vec<u32>,
     duration_ns: u64,
+    process: Option<ProcessUse>,
 }
 
 impl<'a> Coordinator<'a> {
@@ -96,6 +98,7 @@ impl<'a> Coordinator<'a> {
             causes: Vec::new(),
             failures: Vec::new(),
             duration_ns: 0,
+            process: None,
         }
     }
 
@@ -189,6 +192,7 @@ impl<'a> Coordinator<'a> {
 
     fn load(&mut self) {
         (self.observe)(&RunEvent::Started);
+        let before = ProcessUse::now();
         self.clock.start();
         for worker in &self.workers {
             worker.order(Order::Begin);
@@ -219,6 +223,7 @@ impl<'a> Coordinator<'a> {
             }
         }
         self.duration_ns = self.clock.now_ns();
+        self.process = before.zip(ProcessUse::now()).map(|(before, after)| after.since(before));
         self.close_interval();
     }
 
@@ -330,6 +335,7 @@ impl<'a> Coordinator<'a> {
             causes: self.causes,
             iteration_failures: self.failures,
             workers: self.finished.len(),
+            process: self.process,
         }
     }
 

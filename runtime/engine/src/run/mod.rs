@@ -17,6 +17,7 @@ use nettare_vm::Guest;
 
 use crate::clock::RunClock;
 use crate::mailbox::lock;
+use crate::process::ProcessUse;
 use crate::worker::{News, NewsSender, WorkerThread};
 use coordinator::Coordinator;
 
@@ -100,6 +101,8 @@ pub struct RunResult {
     pub iteration_failures: Vec<(String, u64)>,
     /// How many workers there were.
     pub workers: usize,
+    /// What the process used while the load ran; none where the system does not tell.
+    pub process: Option<ProcessUse>,
 }
 
 /// Carries out a job on the calling thread and its workers. `observe` is called on this thread, in order.
