@@ -220,6 +220,21 @@ pub struct Rate {
     pub per_ns: u64,
 }
 
+impl Rate {
+    /// The same rate in lowest terms.
+    pub fn reduced(self) -> Rate {
+        let (mut divisor, mut rest) = (self.arrivals, self.per_ns);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let divisor = divisor.max(1);
+        Rate {
+            arrivals: self.arrivals / divisor,
+            per_ns: self.per_ns / divisor,
+        }
+    }
+}
+
 /// Every limit that has a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,1 +1,1 @@
-//! (being written)
+//! Durations, rates and sizes as people write them. (Being written.)
