@@ -26,16 +26,28 @@ impl ConstantPace {
     /// Arrivals at `rate` for `duration_ns`. A rate that is zero or infinite, which no valid plan has, yields none.
     pub fn new(rate: Rate, duration_ns: u64) -> ConstantPace {
         if rate.arrivals == 0 || rate.per_ns == 0 {
-            return ConstantPace { rate: Rate { arrivals: 1, per_ns: 1 }, duration_ns: 0 };
+            return ConstantPace {
+                rate: Rate {
+                    arrivals: 1,
+                    per_ns: 1,
+                },
+                duration_ns: 0,
+            };
         }
-        ConstantPace { rate: rate.reduced(), duration_ns }
+        ConstantPace {
+            rate: rate.reduced(),
+            duration_ns,
+        }
     }
 
     /// When arrival `n`, counting from 0, is due, in nanoseconds from the start; none at or past the duration's end.
     pub fn due_ns(&self, n: u64) -> Option<u64> {
         let due_ns = match n.checked_mul(self.rate.per_ns) {
             Some(product) => product / self.rate.arrivals,
-            None => u64::try_from(u128::from(n) * u128::from(self.rate.per_ns) / u128::from(self.rate.arrivals)).ok()?,
+            None => u64::try_from(
+                u128::from(n) * u128::from(self.rate.per_ns) / u128::from(self.rate.arrivals),
+            )
+            .ok()?,
         };
         (due_ns < self.duration_ns).then_some(due_ns)
     }
@@ -49,7 +61,8 @@ impl ConstantPace {
     pub fn count_before(&self, time_ns: u64) -> u64 {
         let time_ns = time_ns.min(self.duration_ns);
         // floor(n * p / a) < t  <=>  n * p / a < t  <=>  n < t * a / p, because t is whole.
-        let count = (u128::from(time_ns) * u128::from(self.rate.arrivals)).div_ceil(u128::from(self.rate.per_ns));
+        let count = (u128::from(time_ns) * u128::from(self.rate.arrivals))
+            .div_ceil(u128::from(self.rate.per_ns));
         u64::try_from(count).unwrap_or(u64::MAX)
     }
 }
@@ -66,23 +79,69 @@ mod tests {
     fn totals_are_exact() {
         let table = [
             (500, SECOND, 10 * SECOND, 5_000, "a whole number of seconds"),
-            (50, 60 * SECOND, 90 * SECOND, 75, "per minute, for a minute and a half"),
-            (3, SECOND, SECOND, 3, "thirds of a second are not whole nanoseconds"),
-            (1, SECOND, SECOND + 1, 2, "one nanosecond over lets the next one in"),
-            (1, SECOND, SECOND, 1, "one that falls on the end is not among them"),
-            (1, 3_600 * SECOND, SECOND, 1, "however rare, the first is at 0"),
-            (1_000_000, SECOND, SECOND / 1_000, 1_000, "a run of a millisecond"),
+            (
+                50,
+                60 * SECOND,
+                90 * SECOND,
+                75,
+                "per minute, for a minute and a half",
+            ),
+            (
+                3,
+                SECOND,
+                SECOND,
+                3,
+                "thirds of a second are not whole nanoseconds",
+            ),
+            (
+                1,
+                SECOND,
+                SECOND + 1,
+                2,
+                "one nanosecond over lets the next one in",
+            ),
+            (
+                1,
+                SECOND,
+                SECOND,
+                1,
+                "one that falls on the end is not among them",
+            ),
+            (
+                1,
+                3_600 * SECOND,
+                SECOND,
+                1,
+                "however rare, the first is at 0",
+            ),
+            (
+                1_000_000,
+                SECOND,
+                SECOND / 1_000,
+                1_000,
+                "a run of a millisecond",
+            ),
             (0, SECOND, SECOND, 0, "no rate, no arrivals"),
             (1, 0, SECOND, 0, "an infinite rate is no rate"),
         ];
         for (arrivals, per_ns, duration_ns, total, why) in table {
-            assert_eq!(ConstantPace::new(Rate { arrivals, per_ns }, duration_ns).total(), total, "{why}");
+            assert_eq!(
+                ConstantPace::new(Rate { arrivals, per_ns }, duration_ns).total(),
+                total,
+                "{why}"
+            );
         }
     }
 
     #[test]
     fn a_billion_arrivals_do_not_drift() {
-        let pace = ConstantPace::new(Rate { arrivals: 3, per_ns: 7 }, u64::MAX);
+        let pace = ConstantPace::new(
+            Rate {
+                arrivals: 3,
+                per_ns: 7,
+            },
+            u64::MAX,
+        );
         assert_eq!(pace.due_ns(3_000_000_000), Some(7_000_000_000));
         assert_eq!(pace.due_ns(3_000_000_001), Some(7_000_000_002));
     }
@@ -91,7 +150,13 @@ mod tests {
     fn case_047_short_runs_have_their_rate() {
         // 47: rates came out wrong for runs of less than a second.
         for (milliseconds, expected) in [(1, 2), (10, 20), (250, 500), (999, 1_998)] {
-            let pace = ConstantPace::new(Rate { arrivals: 2_000, per_ns: SECOND }, milliseconds * 1_000_000);
+            let pace = ConstantPace::new(
+                Rate {
+                    arrivals: 2_000,
+                    per_ns: SECOND,
+                },
+                milliseconds * 1_000_000,
+            );
             assert_eq!(pace.total(), expected, "2,000/s for {milliseconds} ms");
             assert_eq!(pace.due_ns(expected - 1), Some((expected - 1) * 500_000));
             assert_eq!(pace.due_ns(expected), None);

@@ -168,7 +168,11 @@ pub struct QuickRequest {
 
 /// How many iterations, by how many virtual users, and when. Names and keys are k6's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "executor", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(
+    tag = "executor",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case"
+)]
 pub enum Executor {
     /// `vus` virtual users iterate for `duration_ns`.
     ConstantVus {
@@ -185,7 +189,8 @@ pub enum Executor {
         iterations: u64,
         /// No iteration starts after it.
         max_duration_ns: u64,
-        /// At most so many starts in a second, evenly spaced; none means as fast as they go. This is `quick -q` with `-n`.
+        /// Starts are due at this pace, and late where no virtual user is free; none means as fast as they go. This is
+        /// `quick -q` with `-n`.
         rate: Option<Rate>,
     },
     /// `iterations` by each of `vus` virtual users.
@@ -208,6 +213,32 @@ pub enum Executor {
         /// Virtual users at most.
         max_vus: u32,
     },
+}
+
+impl Executor {
+    /// How long it may start iterations.
+    pub fn duration_ns(&self) -> u64 {
+        match *self {
+            Executor::ConstantVus { duration_ns, .. }
+            | Executor::ConstantArrivalRate { duration_ns, .. } => duration_ns,
+            Executor::SharedIterations {
+                max_duration_ns, ..
+            }
+            | Executor::PerVuIterations {
+                max_duration_ns, ..
+            } => max_duration_ns,
+        }
+    }
+
+    /// How many virtual users it may have.
+    pub fn max_vus(&self) -> u32 {
+        match *self {
+            Executor::ConstantVus { vus, .. }
+            | Executor::SharedIterations { vus, .. }
+            | Executor::PerVuIterations { vus, .. } => vus,
+            Executor::ConstantArrivalRate { max_vus, .. } => max_vus,
+        }
+    }
 }
 
 /// A number of arrivals per unit of time, exact.

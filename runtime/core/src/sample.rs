@@ -247,7 +247,8 @@ impl Funnel {
 
     /// Exchanges that have not ended yet.
     pub fn in_flight(&self) -> u64 {
-        self.attempted.saturating_sub(self.answered + self.failed_total() + self.retried)
+        self.attempted
+            .saturating_sub(self.answered + self.failed_total() + self.retried)
     }
 
     /// Adds another worker's counts.

@@ -28,7 +28,10 @@ pub struct Segment {
 impl Segment {
     /// All of the run.
     pub fn whole() -> Segment {
-        Segment { offset: 0, stride: 1 }
+        Segment {
+            offset: 0,
+            stride: 1,
+        }
     }
 
     /// Divides this part into `parts` that own the same numbers between them, each number once.
@@ -38,7 +41,12 @@ impl Segment {
     pub fn split(self, parts: u32) -> Vec<Segment> {
         let parts = u64::from(parts.max(1));
         let stride = self.stride.saturating_mul(parts);
-        (0..parts).map(|part| Segment { offset: self.offset.saturating_add(self.stride.saturating_mul(part)), stride }).collect()
+        (0..parts)
+            .map(|part| Segment {
+                offset: self.offset.saturating_add(self.stride.saturating_mul(part)),
+                stride,
+            })
+            .collect()
     }
 
     /// Whether `n` is in this part.
@@ -59,7 +67,9 @@ impl Segment {
     /// Which of the numbers owned `n` is, counting from 0: the inverse of [`nth`](Self::nth).
     pub fn rank(&self, n: u64) -> Option<u64> {
         let distance = n.checked_sub(self.offset)?;
-        distance.is_multiple_of(self.stride).then_some(distance / self.stride)
+        distance
+            .is_multiple_of(self.stride)
+            .then_some(distance / self.stride)
     }
 }
 
@@ -88,7 +98,11 @@ impl Deal {
     /// Deals to `vus` virtual users, for the worker that has those of `segment`.
     pub(crate) fn new(segment: Segment, vus: u32) -> Deal {
         let vus = u64::from(vus);
-        Deal { segment, vus, owned: segment.count_below(vus) }
+        Deal {
+            segment,
+            vus,
+            owned: segment.count_below(vus),
+        }
     }
 
     /// Virtual users of this worker.
@@ -116,12 +130,16 @@ impl Deal {
     /// The run-wide number of this worker's `k`-th arrival; none when it has no virtual user, or past the width of the type.
     pub(crate) fn nth(&self, k: u64) -> Option<u64> {
         let round = k.checked_div(self.owned)?;
-        round.checked_mul(self.vus)?.checked_add(self.segment.nth(k % self.owned))
+        round
+            .checked_mul(self.vus)?
+            .checked_add(self.segment.nth(k % self.owned))
     }
 
     /// How many of the arrivals `0..total` are this worker's.
     pub(crate) fn count_below(&self, total: u64) -> u64 {
-        let Some(rounds) = total.checked_div(self.vus) else { return 0 };
+        let Some(rounds) = total.checked_div(self.vus) else {
+            return 0;
+        };
         rounds * self.owned + self.segment.count_below(total % self.vus)
     }
 }
@@ -136,7 +154,10 @@ mod tests {
     fn parts_interleave() {
         let parts = Segment::whole().split(3);
         let owned = |part: usize| (0..3).map(|k| parts[part].nth(k)).collect::<Vec<_>>();
-        assert_eq!([owned(0), owned(1), owned(2)], [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
+        assert_eq!(
+            [owned(0), owned(1), owned(2)],
+            [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+        );
     }
 
     #[test]
@@ -147,7 +168,10 @@ mod tests {
     #[test]
     fn a_worker_without_virtual_users_gets_no_arrivals() {
         let parts = Segment::whole().split(4);
-        let dealt: Vec<_> = parts.iter().map(|part| Deal::new(*part, 1).count_below(1_000)).collect();
+        let dealt: Vec<_> = parts
+            .iter()
+            .map(|part| Deal::new(*part, 1).count_below(1_000))
+            .collect();
         assert_eq!(dealt, [1_000, 0, 0, 0]);
         assert_eq!(Deal::new(parts[1], 1).nth(0), None);
     }
@@ -155,15 +179,19 @@ mod tests {
     #[test]
     fn arrivals_are_dealt_in_proportion_to_virtual_users() {
         let parts = Segment::whole().split(2);
-        let dealt: Vec<_> = parts.iter().map(|part| Deal::new(*part, 3).count_below(3_000)).collect();
+        let dealt: Vec<_> = parts
+            .iter()
+            .map(|part| Deal::new(*part, 3).count_below(3_000))
+            .collect();
         assert_eq!(dealt, [2_000, 1_000]);
     }
 
     /// A part of a part of the whole.
     fn any_segment() -> impl Strategy<Value = Segment> {
         (1u32..20, 1u32..20).prop_flat_map(|(machines, workers)| {
-            (0..machines as usize, 0..workers as usize)
-                .prop_map(move |(machine, worker)| Segment::whole().split(machines)[machine].split(workers)[worker])
+            (0..machines as usize, 0..workers as usize).prop_map(move |(machine, worker)| {
+                Segment::whole().split(machines)[machine].split(workers)[worker]
+            })
         })
     }
 
