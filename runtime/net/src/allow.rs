@@ -81,7 +81,7 @@ impl AllowList {
     }
 
     fn add(&mut self, entry: &str) -> Result<(), &'static str> {
-        let entry = entry.trim().trim_end_matches('.').to_ascii_lowercase();
+        let entry = entry.trim().to_ascii_lowercase();
         let unbracketed = entry
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'))
@@ -106,6 +106,7 @@ impl Name {
             Some(rest) => (rest, true),
             None => (entry, false),
         };
+        let name = name.strip_suffix('.').unwrap_or(name);
         if name.is_empty() {
             return Err("it is empty");
         }

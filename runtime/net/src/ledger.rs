@@ -42,7 +42,9 @@ impl Stamps {
     /// Splits the exchange. Total: whatever the order of the stamps, no phase is negative, and the three add up to the time
     /// from the first write to the end.
     pub fn phases(&self) -> NetPhases {
-        let Some(begin) = self.write_first_ns else { return NetPhases::default() };
+        let Some(begin) = self.write_first_ns else {
+            return NetPhases::default();
+        };
         let end = self.receive_last_ns.unwrap_or(begin).max(begin);
         let write_last = self.write_last_ns.unwrap_or(begin).clamp(begin, end);
         let receive_first = self.receive_first_ns.unwrap_or(end).clamp(begin, end);
@@ -124,7 +126,11 @@ impl Ledger {
         self.data_first_ns.set(None);
         self.data_last.set(Receipt::default());
         self.data_before_ns.set(0);
-        self.leaving.set(if has_body { Leaving::Body } else { Leaving::Flush });
+        self.leaving.set(if has_body {
+            Leaving::Body
+        } else {
+            Leaving::Flush
+        });
         self.window_limited.set(false);
         self.sent_bytes.set(0);
         self.received_bytes.set(0);
@@ -161,7 +167,8 @@ impl Ledger {
         }
         self.data_before_ns.set(self.data_last.get().at_ns);
         self.data_last.set(latest);
-        self.received_bytes.set(self.received_bytes.get() + length as u64);
+        self.received_bytes
+            .set(self.received_bytes.get() + length as u64);
     }
 
     /// The protocol has taken all of the request's body.
@@ -234,7 +241,8 @@ impl Ledger {
 
 impl Flights {
     fn wrote(&self, at_ns: u64) {
-        self.before_ns.set(self.before_ns.get() + self.answer_ns.take());
+        self.before_ns
+            .set(self.before_ns.get() + self.answer_ns.take());
         self.from_ns.set(at_ns);
     }
 
@@ -250,7 +258,11 @@ mod tests {
     use super::*;
 
     fn stamp() -> impl Strategy<Value = Option<u64>> {
-        prop_oneof![Just(None), (0..50_u64).prop_map(Some), any::<u64>().prop_map(Some)]
+        prop_oneof![
+            Just(None),
+            (0..50_u64).prop_map(Some),
+            any::<u64>().prop_map(Some)
+        ]
     }
 
     proptest! {
@@ -274,8 +286,16 @@ mod tests {
         let rows = [
             ((10, 12, 20, 25), (2, 8, 5), "the usual order"),
             ((10, 10, 20, 20), (0, 10, 0), "one write, one read"),
-            ((10, 30, 20, 40), (10, 0, 20), "a response that begins before the request has ended"),
-            ((10, 10, 9, 9), (0, 0, 0), "a stamp before the write counts as at the write"),
+            (
+                (10, 30, 20, 40),
+                (10, 0, 20),
+                "a response that begins before the request has ended",
+            ),
+            (
+                (10, 10, 9, 9),
+                (0, 0, 0),
+                "a stamp before the write counts as at the write",
+            ),
         ];
         for ((first, last, begin, end), (sending_ns, waiting_ns, receiving_ns), why) in rows {
             let stamps = Stamps {
@@ -284,12 +304,24 @@ mod tests {
                 receive_first_ns: Some(begin),
                 receive_last_ns: Some(end),
             };
-            assert_eq!(stamps.phases(), NetPhases { sending_ns, waiting_ns, receiving_ns }, "{why}");
+            assert_eq!(
+                stamps.phases(),
+                NetPhases {
+                    sending_ns,
+                    waiting_ns,
+                    receiving_ns
+                },
+                "{why}"
+            );
         }
     }
 
     fn kernel(at_ns: u64) -> Receipt {
-        Receipt { at_ns, by_kernel: true, alone: true }
+        Receipt {
+            at_ns,
+            by_kernel: true,
+            alone: true,
+        }
     }
 
     #[test]

@@ -9,19 +9,32 @@
 //! A socket is only as truthful as it is drained: nothing else should keep that thread busy for longer than a millisecond.
 
 mod allow;
+mod body;
+mod budget;
 mod client;
 pub mod clock;
 mod config;
+mod deadline;
+mod dial;
 mod error;
+mod http1;
+mod ledger;
 mod message;
+mod record;
+mod redirect;
 mod session;
 mod shared;
+mod stream;
 mod target;
+mod transport;
+#[expect(unsafe_code, reason = "socket calls that no safe crate offers")]
+mod wire;
 
 pub use allow::{AllowError, AllowList};
 pub use client::Client;
 pub use config::{Identity, NetConfig, TlsOptions};
 pub use error::SetupError;
+pub use ledger::{NetPhases, Stamps};
 pub use message::{Call, Request, Response};
 pub use session::Session;
 pub use shared::Shared;

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 use crate::clock::{self, Converter};
 use crate::ledger::{Ledger, Receipt};
-use crate::wire::{self, Control, Received};
+use crate::wire::{self, Control, Received, TcpInfo};
 
 /// Below this many bytes waiting at a read the receive window cannot be near its end: the smallest buffer Linux begins with
 /// (`tcp_rmem[1]`, 128 KiB) is four times as large.
@@ -50,7 +50,14 @@ struct Wire {
 impl WireStream {
     /// Takes a connected socket that was made non-blocking and, if `stamping` says so, asked for control data.
     pub(crate) fn new(socket: AsyncFd<Socket>, stamping: Rc<Stamping>) -> WireStream {
-        WireStream { wire: Rc::new(Wire { socket, stamping, ledger: Ledger::default(), ask_anyway: Cell::new(false) }) }
+        WireStream {
+            wire: Rc::new(Wire {
+                socket,
+                stamping,
+                ledger: Ledger::default(),
+                ask_anyway: Cell::new(false),
+            }),
+        }
     }
 
     /// The record of what went over it.
@@ -61,7 +68,10 @@ impl WireStream {
     /// Whether something arrived that nobody has read, as far as the last turn of the event loop knows. For an idle connection
     /// that means it cannot be used again: the peer closed it, or broke the protocol. Costs no system call.
     pub(crate) fn is_readable(&self) -> bool {
-        self.wire.socket.try_io(Interest::READABLE, |_| Ok(())).is_ok()
+        self.wire
+            .socket
+            .try_io(Interest::READABLE, |_| Ok(()))
+            .is_ok()
     }
 
     /// The same, asked of the kernel this moment; for requests that must not be sent twice.
@@ -74,6 +84,11 @@ impl WireStream {
     /// Makes the next read ask the kernel: a deadline is judged by what has arrived, not by what tokio has noticed.
     pub(crate) fn ask_anyway(&self) {
         self.wire.ask_anyway.set(true);
+    }
+
+    /// The kernel's own figures of the connection.
+    pub(crate) fn tcp_info(&self) -> io::Result<TcpInfo> {
+        wire::tcp_info(self.fd())
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -113,11 +128,21 @@ impl WireStream {
         if received.length == 0 {
             return;
         }
-        let reading = received.stamp_realtime_ns.map(|stamp_ns| self.wire.stamping.converter.convert(stamp_ns));
+        let reading = received
+            .stamp_realtime_ns
+            .map(|stamp_ns| self.wire.stamping.converter.convert(stamp_ns));
         let by_kernel = reading.and_then(|reading| reading.stamp_ns);
-        let at_ns = by_kernel.or(reading.map(|reading| reading.now_ns)).unwrap_or_else(clock::monotonic_ns);
-        let receipt = Receipt { at_ns, by_kernel: by_kernel.is_some(), alone: received.unread == Some(0) };
-        self.wire.ledger.read(receipt, self.is_window_limited(received));
+        let at_ns = by_kernel
+            .or(reading.map(|reading| reading.now_ns))
+            .unwrap_or_else(clock::monotonic_ns);
+        let receipt = Receipt {
+            at_ns,
+            by_kernel: by_kernel.is_some(),
+            alone: received.unread == Some(0),
+        };
+        self.wire
+            .ledger
+            .read(receipt, self.is_window_limited(received));
     }
 
     /// Whether the receive window was, or was about to become, what the sender waited for.
@@ -133,8 +158,9 @@ impl WireStream {
         {
             return true;
         }
-        let info = wire::tcp_info(self.fd()).unwrap_or_default();
-        info.receive_window_bytes.is_some_and(|window| window < 2 * info.receive_segment_bytes)
+        let info = self.tcp_info().unwrap_or_default();
+        info.receive_window_bytes
+            .is_some_and(|window| window < 2 * info.receive_segment_bytes)
     }
 
     fn poll_send(
@@ -157,12 +183,23 @@ impl WireStream {
     }
 
     fn send(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_send(context, |fd| Ok(rustix::net::send(fd, bytes, SendFlags::NOSIGNAL)?))
+        self.poll_send(context, |fd| {
+            Ok(rustix::net::send(fd, bytes, SendFlags::NOSIGNAL)?)
+        })
     }
 
-    fn send_vectored(&self, context: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn send_vectored(
+        &self,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         self.poll_send(context, |fd| {
-            Ok(rustix::net::sendmsg(fd, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?)
+            Ok(rustix::net::sendmsg(
+                fd,
+                parts,
+                &mut SendAncillaryBuffer::default(),
+                SendFlags::NOSIGNAL,
+            )?)
         })
     }
 
@@ -189,12 +226,18 @@ impl AsyncRead for WireStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll_receive(context, |fd, control| wire::receive_into(fd, control, buffer))
+        self.poll_receive(context, |fd, control| {
+            wire::receive_into(fd, control, buffer)
+        })
     }
 }
 
 impl AsyncWrite for WireStream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.send(context, bytes)
     }
 
@@ -227,7 +270,13 @@ impl WireStream {
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<usize>> {
         let space = cursor.remaining();
-        ready!(self.poll_receive(context, |fd, control| wire::receive_into_cursor(fd, control, &mut cursor)))?;
+        ready!(
+            self.poll_receive(context, |fd, control| wire::receive_into_cursor(
+                fd,
+                control,
+                &mut cursor
+            ))
+        )?;
         Poll::Ready(Ok(space - cursor.remaining()))
     }
 }

@@ -1,5 +1,7 @@
 //! Where a request goes: a URL, parsed once.
 
+use std::sync::Arc;
+
 use http::HeaderValue;
 use http::uri::{PathAndQuery, Uri};
 use nettare_core::sample::{ErrorKind, Failure};
@@ -10,7 +12,7 @@ use crate::error::failure;
 /// A parsed URL with all that a request needs of it, so that sending it again parses and formats nothing.
 #[derive(Clone, Debug)]
 pub struct Target {
-    pub(crate) origin: Origin,
+    pub(crate) origin: Arc<Origin>,
     /// Origin form (RFC 9112, section 3.2.1): what an HTTP/1.1 request line carries.
     pub(crate) uri: Uri,
     /// The `host` field: brackets around IPv6, the port only where it is not the scheme's own (RFC 9110, section 7.2).
@@ -59,7 +61,7 @@ impl Target {
             }
         };
         url.set_fragment(None);
-        let origin = Origin::of(&url, secure)?;
+        let origin = Arc::new(Origin::of(&url, secure)?);
         let host_header = host_header(&url)?;
         let uri = origin_form(&url)?;
         Ok(Target {

@@ -51,8 +51,9 @@ impl hyper::rt::Read for Transport {
         let length = match this {
             Transport::Plain(stream) => ready!(stream.poll_read_cursor(context, cursor))?,
             Transport::Tls(stream) => {
-                let (result, length) =
-                    wire::fill_cursor(&mut cursor, |buffer| Pin::new(stream).poll_read(context, buffer));
+                let (result, length) = wire::fill_cursor(&mut cursor, |buffer| {
+                    Pin::new(stream).poll_read(context, buffer)
+                });
                 ready!(result)?;
                 length
             }
@@ -65,7 +66,11 @@ impl hyper::rt::Read for Transport {
 }
 
 impl hyper::rt::Write for Transport {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         AsyncWrite::poll_write(self, context, bytes)
     }
 
@@ -111,7 +116,11 @@ impl AsyncRead for Transport {
 }
 
 impl AsyncWrite for Transport {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = match this {
             Transport::Plain(stream) => Pin::new(stream).poll_write(context, bytes),

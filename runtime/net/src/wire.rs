@@ -14,7 +14,9 @@ use std::os::fd::BorrowedFd;
 
 use hyper::rt::ReadBufCursor;
 use rustix::net::RecvFlags;
+use socket2::Socket;
 use tokio::io::ReadBuf;
+use tokio::io::unix::AsyncFd;
 
 /// What one read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +51,19 @@ pub(crate) enum Control {
     Plain,
 }
 
+/// Registers a socket with the event loop of the calling thread's runtime, which then owns it.
+pub(crate) fn register(socket: Socket) -> io::Result<AsyncFd<Socket>> {
+    // SAFETY: a `Socket` owns its descriptor, names the same one for as long as it lives, and nobody can take it out of the
+    // `AsyncFd` but by ending the registration.
+    Ok(unsafe { AsyncFd::register(socket) }?)
+}
+
 /// Receives into a buffer of tokio.
-pub(crate) fn receive_into(fd: BorrowedFd<'_>, control: Control, buffer: &mut ReadBuf<'_>) -> io::Result<Received> {
+pub(crate) fn receive_into(
+    fd: BorrowedFd<'_>,
+    control: Control,
+    buffer: &mut ReadBuf<'_>,
+) -> io::Result<Received> {
     // SAFETY: `receive` writes initialised bytes only and never reads or de-initialises the others.
     let received = receive(fd, control, unsafe { buffer.unfilled_mut() })?;
     // SAFETY: the kernel wrote this many bytes at the start of the unfilled part.
@@ -73,7 +86,10 @@ pub(crate) fn receive_into_cursor(
 }
 
 /// Lends the unfilled part of hyper's buffer to something that reads as tokio does (TLS), without a copy in between.
-pub(crate) fn fill_cursor<T>(cursor: &mut ReadBufCursor<'_>, fill: impl FnOnce(&mut ReadBuf<'_>) -> T) -> (T, usize) {
+pub(crate) fn fill_cursor<T>(
+    cursor: &mut ReadBufCursor<'_>,
+    fill: impl FnOnce(&mut ReadBuf<'_>) -> T,
+) -> (T, usize) {
     // SAFETY: a `ReadBuf` never de-initialises what it is given.
     let mut buffer = ReadBuf::uninit(unsafe { cursor.as_mut() });
     let result = fill(&mut buffer);
@@ -83,12 +99,21 @@ pub(crate) fn fill_cursor<T>(cursor: &mut ReadBufCursor<'_>, fill: impl FnOnce(&
     (result, length)
 }
 
-fn receive(fd: BorrowedFd<'_>, control: Control, space: &mut [MaybeUninit<u8>]) -> io::Result<Received> {
+/// Receives into raw space; the first `length` bytes of it are initialised then.
+pub(crate) fn receive(
+    fd: BorrowedFd<'_>,
+    control: Control,
+    space: &mut [MaybeUninit<u8>],
+) -> io::Result<Received> {
     match control {
         Control::Kernel => kernel::receive(fd, space),
         Control::Plain => {
             let (_, length) = rustix::net::recv(fd, space, RecvFlags::empty())?;
-            Ok(Received { length, stamp_realtime_ns: None, unread: None })
+            Ok(Received {
+                length,
+                stamp_realtime_ns: None,
+                unread: None,
+            })
         }
     }
 }
@@ -106,8 +131,14 @@ mod kernel {
     /// control data must be aligned like a `cmsghdr`.
     type ControlSpace = [u64; 16];
 
-    pub(crate) fn receive(fd: BorrowedFd<'_>, space: &mut [MaybeUninit<u8>]) -> io::Result<Received> {
-        let mut part = libc::iovec { iov_base: space.as_mut_ptr().cast(), iov_len: space.len() };
+    pub(crate) fn receive(
+        fd: BorrowedFd<'_>,
+        space: &mut [MaybeUninit<u8>],
+    ) -> io::Result<Received> {
+        let mut part = libc::iovec {
+            iov_base: space.as_mut_ptr().cast(),
+            iov_len: space.len(),
+        };
         let mut control = MaybeUninit::<ControlSpace>::uninit();
         // SAFETY: all-zero is a valid `msghdr`: null pointers with zero lengths.
         let mut header: libc::msghdr = unsafe { mem::zeroed() };
@@ -126,7 +157,11 @@ mod kernel {
     ///
     /// `header` must have been filled in by a successful `recvmsg`, and its control space must still be alive.
     unsafe fn with_control_data(header: &libc::msghdr, length: usize) -> Received {
-        let mut received = Received { length, stamp_realtime_ns: None, unread: None };
+        let mut received = Received {
+            length,
+            stamp_realtime_ns: None,
+            unread: None,
+        };
         // SAFETY: by the contract, the kernel wrote well-formed control messages of `msg_controllen` bytes; the macros
         // walk them within that length, and unaligned reads assume nothing of where the data lie.
         unsafe {
@@ -163,11 +198,28 @@ mod kernel {
         set_option(fd, libc::SOL_TCP, libc::TCP_INQ, 1)
     }
 
-    fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: libc::c_uint) -> io::Result<()> {
+    fn set_option(
+        fd: BorrowedFd<'_>,
+        level: i32,
+        name: i32,
+        value: libc::c_uint,
+    ) -> io::Result<()> {
         let length = size_of::<libc::c_uint>() as libc::socklen_t;
         // SAFETY: the value is a live integer of the stated length.
-        let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const value).cast(), length) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        let result = unsafe {
+            libc::setsockopt(
+                fd.as_raw_fd(),
+                level,
+                name,
+                (&raw const value).cast(),
+                length,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     /// The kernel's own figures of a connection.
@@ -176,8 +228,15 @@ mod kernel {
         let mut length = bytes.len() as libc::socklen_t;
         let (level, name) = (libc::SOL_TCP, libc::TCP_INFO);
         // SAFETY: `bytes` has room for the stated length; the kernel writes at most that and says how much.
-        let result =
-            unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, bytes.as_mut_ptr().cast(), &raw mut length) };
+        let result = unsafe {
+            libc::getsockopt(
+                fd.as_raw_fd(),
+                level,
+                name,
+                bytes.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
         if result != 0 {
             return Err(io::Error::last_os_error());
         }
