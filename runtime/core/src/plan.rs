@@ -242,8 +242,7 @@ impl Executor {
 }
 
 /// A number of arrivals per unit of time, exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Arrivals.
     pub arrivals: u64,
