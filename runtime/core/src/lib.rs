@@ -27,3 +27,5 @@ pub mod stats;
 pub mod threshold;
 pub mod units;
 pub mod verdict;
+
+mod spelling;

@@ -16,5 +16,8 @@ mod decimal;
 mod human;
 mod text;
 
+pub use self::duration::{format as format_duration, parse as parse_duration};
 pub use self::human::{Bytes, Nanoseconds};
+pub use self::rate::{format as format_rate, parse as parse_rate};
+pub use self::size::{format as format_size, parse as parse_size};
 pub use self::text::UnitError;

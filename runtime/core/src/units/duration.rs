@@ -79,6 +79,83 @@ pub mod option {
     }
 }
 
+/// The same for a duration that may be without end: `forever` is the largest number of nanoseconds.
+pub mod or_forever {
+    use serde::{Deserializer, Serializer};
+
+    use super::super::text::{Kind, Reader, UnitError};
+
+    const WORD: &str = "forever";
+
+    /// Parses a duration or `forever`.
+    pub fn parse(text: &str) -> Result<u64, UnitError> {
+        if text.trim() == WORD {
+            Ok(u64::MAX)
+        } else {
+            super::parse(text)
+        }
+    }
+
+    /// For `#[serde(serialize_with)]`.
+    pub fn serialize<S: Serializer>(duration_ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        match *duration_ns {
+            u64::MAX => serializer.serialize_str(WORD),
+            duration_ns => serializer.serialize_str(&super::format(duration_ns)),
+        }
+    }
+
+    /// For `#[serde(deserialize_with)]`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        Reader {
+            kind: Kind::Duration,
+            parse,
+            number: None,
+        }
+        .read(deserializer)
+    }
+}
+
+/// The same for something that happens after a duration, or `never`.
+pub mod or_never {
+    use serde::{Deserializer, Serializer};
+
+    use super::super::text::{Kind, Reader, UnitError};
+
+    const WORD: &str = "never";
+
+    /// Parses a duration or `never`.
+    pub fn parse(text: &str) -> Result<Option<u64>, UnitError> {
+        if text.trim() == WORD {
+            Ok(None)
+        } else {
+            super::parse(text).map(Some)
+        }
+    }
+
+    /// For `#[serde(serialize_with)]`.
+    pub fn serialize<S: Serializer>(
+        duration_ns: &Option<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match duration_ns {
+            Some(duration_ns) => serializer.serialize_str(&super::format(*duration_ns)),
+            None => serializer.serialize_str(WORD),
+        }
+    }
+
+    /// For `#[serde(deserialize_with)]`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        Reader {
+            kind: Kind::Duration,
+            parse,
+            number: None,
+        }
+        .read(deserializer)
+    }
+}
+
 fn parse_parts(text: &str, bare_unit: Option<u64>) -> Result<u64, &'static str> {
     let (mut rest, mut total, mut last_unit) = (text, 0u128, u64::MAX);
     while !rest.is_empty() || last_unit == u64::MAX {

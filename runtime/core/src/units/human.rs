@@ -122,9 +122,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_within_half_a_percent(duration_ns in 1u64..3_600_000_000_000) {
+        fn what_is_read_is_within_one_percent(duration_ns in 1u64..3_600_000_000_000) {
             let read = super::super::duration::parse(&Nanoseconds(duration_ns).to_string()).unwrap();
-            prop_assert!(read.abs_diff(duration_ns) * 200 <= duration_ns.max(200), "{read} for {duration_ns}");
+            prop_assert!(read.abs_diff(duration_ns) * 100 <= duration_ns.max(100), "{read} for {duration_ns}");
         }
     }
 }

@@ -109,7 +109,12 @@ mod tests {
             ("0.5/s", 1, 2 * SECOND, "less than one"),
             ("5000", 5_000, SECOND, "without a time it is per second"),
             ("3/10s", 3, 10 * SECOND, "per duration"),
-            ("1.25/ms", 1, 800_000, "a fraction per millisecond, in lowest terms"),
+            (
+                "1.25/ms",
+                1,
+                800_000,
+                "a fraction per millisecond, in lowest terms",
+            ),
             ("2 / 1m30s", 2, 90 * SECOND, "with spaces"),
         ];
         for (text, arrivals, per_ns, why) in table {
