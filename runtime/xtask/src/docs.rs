@@ -14,8 +14,7 @@ const PAGES: [(&str, &str); 2] = [
 
 /// Builds the program, asks it for each page, and writes or checks them.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    command::run(&mut command::cargo(["build", "--package", "nettare"]))?;
-    let nettare = command::target_folder("debug").join("nettare");
+    let nettare = command::built("--bin", "nettare", &[])?;
     for (page, path) in PAGES {
         let content =
             command::output(command::program(&nettare).args(["generate", "reference", page]))?;

@@ -14,6 +14,7 @@ mod demo;
 mod docs;
 mod generated;
 mod lint;
+mod schema;
 mod test;
 
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ enum Command {
     Test(test::Arguments),
     /// Check the formatting and the lints; warnings are errors
     Lint,
+    /// Write the checked-in JSON schemas from the types they describe
+    Schema(generated::Arguments),
     /// Write the reference pages that are made from the program itself
     Docs(generated::Arguments),
 }
@@ -56,6 +59,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Lint => lint::run(),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
     }
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every test there is, with what they need built first.
 
-use crate::{command, lint};
+use crate::{command, generated, lint, schema};
 
 /// Build the guests and run every test of the runtime and of the SDKs.
 #[derive(clap::Args)]
@@ -22,5 +22,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !arguments.rest.is_empty() {
         tests.arg("--").args(&arguments.rest);
     }
-    command::run(&mut tests)
+    command::run(&mut tests)?;
+    schema::run(&generated::Arguments { check: true })
 }
