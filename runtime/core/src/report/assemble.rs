@@ -1,0 +1,146 @@
+//! From what a run left behind to its report.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Capacity, Connections, ErrorCount, Exit, Generator, Iterations, Lateness, Number, Report, Requests, Run, SCHEMA,
+    ScenarioFile, Threshold, TimestampCounts, checks, intervals, metrics,
+};
+use crate::event::Interval;
+use crate::plan::Plan;
+use crate::sample::{ErrorKind, Funnel};
+use crate::sched::{DropReason, IterationCounts};
+use crate::stats::{ErrorTotal, Totals};
+use crate::threshold::ThresholdResult;
+use crate::verdict::Verdict;
+
+/// What is known of a run besides its figures.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    /// Tells this run from every other.
+    pub id: String,
+    /// The version of Nettare.
+    pub version: String,
+    /// When the load began, in RFC 3339.
+    pub started: String,
+    /// From the begin of the load to the end of its last iteration.
+    pub duration_ns: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The plan as it was carried out.
+    pub plan: Plan,
+    /// The scenario's file, if there was one.
+    pub scenario: Option<ScenarioFile>,
+    /// How the program ends.
+    pub exit: Exit,
+    /// What became of the iterations.
+    pub iterations: IterationCounts,
+    /// What became of the exchanges.
+    pub funnel: Funnel,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// All CPU time the generator used, where that is known.
+    pub generator_cpu_ns: Option<u64>,
+    /// What this generator could sustain, where that is known.
+    pub capacity: Option<Capacity>,
+    /// The generator's health, where that was watched.
+    pub generator: Option<Generator>,
+}
+
+/// Makes the report of a run.
+pub fn assemble(
+    facts: &RunFacts,
+    totals: &Totals,
+    intervals: &[Interval],
+    thresholds: &[ThresholdResult],
+    verdict: &Verdict,
+) -> Report {
+    let elapsed_ns = match totals.elapsed_ns() {
+        0 => facts.duration_ns,
+        elapsed_ns => elapsed_ns,
+    };
+    let metrics = metrics::all(totals, thresholds, elapsed_ns);
+    let intervals = intervals::all(intervals, &metrics);
+    let connections = Connections { opened: facts.funnel.connections_opened, reused: facts.funnel.connections_reused };
+    Report {
+        schema: SCHEMA.to_owned(),
+        run: run(facts, totals),
+        verdict: verdict.clone(),
+        iterations: iterations(&facts.iterations),
+        requests: requests(&facts.funnel),
+        metrics,
+        checks: checks::all(totals, facts.generator_cpu_ns),
+        thresholds: thresholds.iter().map(threshold).collect(),
+        capacity: facts.capacity.clone(),
+        generator: facts.generator.clone(),
+        errors: totals.errors().map(error).collect(),
+        intervals,
+        connections: (connections != Connections::default()).then_some(connections),
+        lateness: lateness(totals),
+        limits: totals.limits().clone(),
+        misuse: totals.misuse().clone(),
+        warnings: facts.warnings.clone(),
+    }
+}
+
+fn run(facts: &RunFacts, totals: &Totals) -> Run {
+    let [exact, bound, user] = totals.counts().stamps;
+    Run {
+        id: facts.id.clone(),
+        version: facts.version.clone(),
+        started: facts.started.clone(),
+        duration_ns: facts.duration_ns,
+        seed: facts.seed,
+        plan: facts.plan.clone(),
+        scenario: facts.scenario.clone(),
+        timestamps: TimestampCounts { exact, bound, user },
+        exit: facts.exit.clone(),
+    }
+}
+
+fn iterations(counts: &IterationCounts) -> Iterations {
+    let IterationCounts { offered, started, dropped, completed, failed, interrupted } = *counts;
+    let dropped = DropReason::ALL.iter().map(|reason| reason.as_str()).zip(dropped);
+    Iterations { offered, started, dropped: nonzero(dropped), completed, failed, interrupted }
+}
+
+fn requests(funnel: &Funnel) -> Requests {
+    let failed = ErrorKind::ALL.iter().map(|kind| kind.as_str()).zip(funnel.failed);
+    Requests {
+        attempted: funnel.attempted,
+        connected: funnel.connected,
+        sent: funnel.sent,
+        answered: funnel.answered,
+        failed: nonzero(failed),
+        retried: funnel.retried,
+        in_flight_at_stop: funnel.in_flight(),
+    }
+}
+
+fn nonzero(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<String, u64> {
+    counts.filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+fn threshold(result: &ThresholdResult) -> Threshold {
+    Threshold {
+        metric: result.threshold.selector(),
+        expression: result.threshold.expression.clone(),
+        value: result.value.map(Number),
+        result: result.outcome,
+        allow_no_data: result.threshold.allow_no_data,
+    }
+}
+
+fn error(total: &ErrorTotal) -> ErrorCount {
+    ErrorCount {
+        kind: total.kind.as_str().to_owned(),
+        code: total.code,
+        count: total.count,
+        example: total.example.clone(),
+    }
+}
+
+fn lateness(totals: &Totals) -> Option<Lateness> {
+    let (no_vu, lag) = totals.lateness();
+    Some(Lateness { no_vu: metrics::times(&no_vu)?, lag: metrics::times(&lag)? })
+}

@@ -1,0 +1,109 @@
+//! The metrics there are: names, kinds and units. Names are k6's where the meaning is the same.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of figure a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MetricKind {
+    /// A sum.
+    Counter,
+    /// A level: the last value, and the lowest and highest.
+    Gauge,
+    /// The share of samples that were true.
+    Rate,
+    /// A distribution.
+    Trend,
+}
+
+/// What a metric's values are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Unit {
+    /// Nothing in particular.
+    #[serde(rename = "plain")]
+    Plain,
+    /// Bytes.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+}
+
+/// A metric that Nettare records by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of figure it is.
+    pub kind: MetricKind,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// What it tells, in one line.
+    pub about: &'static str,
+}
+
+/// Every metric that Nettare records by itself, in the order in which reports list them. The gauges of the generator's health,
+/// `gen_*`, are as many as the machine has things to watch and not listed.
+pub const BUILTINS: &[Builtin] = &[
+    counter("http_reqs", Unit::Plain, "exchanges that ended: answered or failed"),
+    rate("http_req_failed", "exchanges that failed or had an unexpected status"),
+    time("http_req_duration", "net: sending + waiting + receiving, of exchanges whose response ended"),
+    time("http_req_gross", "a call as the scenario saw it, with all its hops"),
+    time("http_req_tare", "the generator's own share of a call"),
+    time("http_req_blocked", "waiting for a connection because of a policy or limit"),
+    time("http_req_looking_up", "resolving the name, where that was needed"),
+    time("http_req_connecting", "the TCP handshake of exchanges that opened a connection"),
+    time("http_req_tls_handshaking", "the TLS handshake of exchanges that opened a connection"),
+    time("http_req_sending", "from the request's first byte written to its last"),
+    time("http_req_waiting", "from the request's last byte to the response's first"),
+    time("http_req_receiving", "from the response's first byte to its last"),
+    counter("iterations", Unit::Plain, "iterations that ended by themselves"),
+    time("iteration_duration", "an iteration from its start to its end"),
+    time("iteration_response", "an iteration from the time it was due to its end"),
+    time("iteration_lateness", "from the time an iteration was due to its start"),
+    counter("dropped_iterations", Unit::Plain, "arrivals that never started"),
+    time("scenario_cpu", "CPU time of an iteration in the scenario's own code"),
+    rate("checks", "checks that passed"),
+    time("check_cpu", "CPU time of one evaluation of a check"),
+    time("group_duration", "one passage through a group"),
+    counter("data_sent", Unit::Bytes, "bytes written for exchanges"),
+    counter("data_received", Unit::Bytes, "bytes read for exchanges"),
+    gauge("vus", "virtual users in an iteration"),
+    gauge("vus_max", "virtual users that exist"),
+];
+
+/// The built-in metric of that name.
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTINS.iter().find(|b| b.name == name)
+}
+
+/// Start of the names of the generator's own health metrics, all gauges.
+pub const GENERATOR_PREFIX: &str = "gen_";
+
+const fn counter(name: &'static str, unit: Unit, about: &'static str) -> Builtin {
+    Builtin { name, kind: MetricKind::Counter, unit, about }
+}
+
+const fn rate(name: &'static str, about: &'static str) -> Builtin {
+    Builtin { name, kind: MetricKind::Rate, unit: Unit::Plain, about }
+}
+
+const fn time(name: &'static str, about: &'static str) -> Builtin {
+    Builtin { name, kind: MetricKind::Trend, unit: Unit::Nanoseconds, about }
+}
+
+const fn gauge(name: &'static str, about: &'static str) -> Builtin {
+    Builtin { name, kind: MetricKind::Gauge, unit: Unit::Plain, about }
+}
+
+/// The unit of a gauge, from the end of its name.
+pub(crate) fn unit_of_gauge(name: &str) -> Unit {
+    match name {
+        _ if name.ends_with("_bytes") => Unit::Bytes,
+        _ if name.ends_with("_ns") => Unit::Nanoseconds,
+        _ => Unit::Plain,
+    }
+}
