@@ -105,7 +105,7 @@ const CLOSED_LISTS: &[(&str, &[&str])] = &[
     (
         "nettare-core",
         &[
-            "hdrhistogram",
+            "base64",
             "rand_core",
             "rand_pcg",
             "schemars",
@@ -115,7 +115,7 @@ const CLOSED_LISTS: &[(&str, &[&str])] = &[
     ),
     (
         "nettare-report",
-        &["base64", "serde", "serde_json", "thiserror"],
+        &["serde", "serde_json", "thiserror"],
     ),
 ];
 

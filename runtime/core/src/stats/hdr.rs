@@ -145,3 +145,119 @@ fn take(payload: &mut &[u8]) -> Result<i64, DecodeError> {
     }
     Ok((value >> 1) as i64 ^ -((value & 1) as i64))
 }
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+    use proptest::prelude::*;
+
+    use super::super::histogram::tests::value;
+    use super::*;
+
+    fn of(values: &[(u64, u64)]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|(value, times)| histogram.record_n(*value, *times));
+        histogram
+    }
+
+    fn counted() -> impl Strategy<Value = Vec<(u64, u64)>> {
+        prop::collection::vec((value(), prop_oneof![1u64..300, 1u64..1 << 40]), 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_undoes_encoding(values in counted()) {
+            let histogram = of(&values);
+            let mut decoded = Histogram::decode(&histogram.encode()).expect("it was just encoded");
+            prop_assert!(decoded.buckets().eq(histogram.buckets()));
+            prop_assert_eq!(decoded.count(), histogram.count());
+            prop_assert!(decoded.min() <= histogram.min() && decoded.max() >= histogram.max());
+            if let (Some(min), Some(max)) = (histogram.min(), histogram.max()) {
+                decoded.set_facts(histogram.count(), min, max, histogram.sum());
+            }
+            prop_assert_eq!(decoded, histogram);
+        }
+
+        #[test]
+        fn the_reference_reads_what_we_write(values in counted()) {
+            let histogram = of(&values);
+            let bytes = histogram.encode();
+            let theirs: hdrhistogram::Histogram<u64> =
+                Deserializer::new().deserialize(&mut bytes.as_slice()).expect("the format is theirs");
+            prop_assert_eq!(theirs.len(), histogram.count());
+            for (bucket, count) in histogram.buckets() {
+                prop_assert_eq!(theirs.count_at(lowest_of(bucket)), count);
+            }
+        }
+
+        #[test]
+        fn we_read_what_the_reference_writes(values in counted()) {
+            let mut theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, Histogram::MAX_VALUE, 3).expect("valid");
+            values.iter().for_each(|(value, times)| theirs.record_n(*value, *times).expect("in range"));
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&theirs, &mut bytes).expect("a vector takes all bytes");
+            let ours = Histogram::decode(&bytes).expect("it is well formed");
+            prop_assert!(ours.buckets().eq(of(&values).buckets()));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            decode_any_bytes(&bytes);
+        }
+
+        #[test]
+        fn any_payload_is_read_or_refused(payload in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut bytes = Histogram::new().encode();
+            bytes[4..8].copy_from_slice(&(payload.len() as u32).to_be_bytes());
+            bytes.extend(payload);
+            decode_any_bytes(&bytes);
+        }
+    }
+
+    /// What the fuzz target `histogram` does.
+    fn decode_any_bytes(bytes: &[u8]) {
+        if let Ok(histogram) = Histogram::decode(bytes) {
+            assert!(histogram.quantile(0.5) <= histogram.max());
+            let again = Histogram::decode(&histogram.encode()).expect("it was just encoded");
+            assert_eq!(again, histogram);
+        }
+    }
+
+    #[test]
+    fn broken_encodings_are_refused_each_for_its_reason() {
+        let good = of(&[(1_000_000, 3)]).encode();
+        let with = |at: usize, bytes: &[u8]| {
+            let mut broken = good.clone();
+            broken[at..at + bytes.len()].copy_from_slice(bytes);
+            broken
+        };
+        let table = [
+            ("nothing", Vec::new(), DecodeError::Format),
+            ("half a header", good[..20].to_vec(), DecodeError::Format),
+            ("another cookie", with(0, &[0]), DecodeError::Format),
+            ("two significant digits", with(15, &[2]), DecodeError::Geometry),
+            ("another lowest value", with(23, &[2]), DecodeError::Geometry),
+            ("cut short", good[..good.len() - 1].to_vec(), DecodeError::Length),
+            ("a length of 4 GiB", with(4, &[0xff; 4]), DecodeError::Length),
+        ];
+        for (sentence, bytes, expected) in table {
+            assert_eq!(Histogram::decode(&bytes), Err(expected), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_payload_that_leaves_the_buckets_is_refused() {
+        let payload = |numbers: &[i64]| {
+            let mut bytes = Histogram::new().encode();
+            numbers.iter().for_each(|number| put(&mut bytes, *number));
+            let length = (bytes.len() - HEADER) as u32;
+            bytes[4..8].copy_from_slice(&length.to_be_bytes());
+            Histogram::decode(&bytes)
+        };
+        assert_eq!(payload(&[i64::MIN]).map(|h| h.count()), Ok(0), "empty buckets past the end hold nothing");
+        assert_eq!(payload(&[-(BUCKETS as i64), 1]), Err(DecodeError::Range), "a count past the last bucket");
+        assert_eq!(payload(&[i64::MIN, i64::MIN]), Err(DecodeError::Range), "more buckets than can be numbered");
+        assert_eq!(payload(&[i64::MAX, i64::MAX, i64::MAX]), Err(DecodeError::Range), "a sum of counts past 64 bits");
+        assert_eq!(payload(&[1 - BUCKETS as i64, 1]).map(|h| h.max()), Ok(Some(Histogram::MAX_VALUE)), "the last bucket");
+    }
+}

@@ -335,3 +335,6 @@ pub(crate) fn lowest_of(bucket: usize) -> u64 {
 pub(crate) fn highest_of(bucket: usize) -> u64 {
     lowest_of(bucket) + (1 << (bucket / PAGE).saturating_sub(1)) - 1
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -160,3 +160,88 @@ impl Trend {
         scaled / f64::from(self.scale)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(unit: Unit, values: &[f64]) -> Trend {
+        let mut trend = Trend::new(unit);
+        values.iter().for_each(|value| trend.record(*value).expect("finite and in range"));
+        trend
+    }
+
+    /// Within a thousandth, or half of the last decimal that a scale keeps.
+    fn near(shown: f64, exact: f64) -> bool {
+        (shown - exact).abs() <= exact.abs() * 1e-3 + 0.5e-6
+    }
+
+    proptest! {
+        #[test]
+        fn signed_quantiles_are_exact_to_three_digits(
+            mut values in prop::collection::vec(-1e6..1e6f64, 1..200),
+            quantile in 0.0..=1.0f64,
+        ) {
+            let trend = of(Unit::Plain, &values);
+            values.sort_by(f64::total_cmp);
+            let exact = values[rank(quantile, values.len() as u64) as usize - 1];
+            let shown = trend.quantile(quantile).expect("there are samples");
+            prop_assert!(near(shown, exact), "{} for {}", shown, exact);
+        }
+
+        #[test]
+        fn signed_percentiles_stay_within_min_and_max(values in prop::collection::vec(-1e6..1e6f64, 1..100)) {
+            let trend = of(Unit::Plain, &values);
+            let shown: Vec<f64> = (0..=100).filter_map(|n| trend.quantile(f64::from(n) / 100.0)).collect();
+            prop_assert_eq!(shown.len(), 101);
+            prop_assert!(shown.is_sorted());
+            prop_assert!(trend.min() <= Some(shown[0]) && Some(shown[100]) <= trend.max());
+        }
+
+        #[test]
+        fn merging_signed_trends_is_recording_both(
+            a in prop::collection::vec(-1e6..1e6f64, 0..50),
+            b in prop::collection::vec(-1e6..1e6f64, 0..50),
+        ) {
+            let mut merged = of(Unit::Plain, &a);
+            merged.merge(&of(Unit::Plain, &b));
+            let mut other = of(Unit::Plain, &b);
+            other.merge(&of(Unit::Plain, &a));
+            let both: Vec<f64> = a.into_iter().chain(b).collect();
+            prop_assert_eq!(merged.count(), both.len() as u64);
+            prop_assert_eq!(&merged.max(), &of(Unit::Plain, &both).max());
+            prop_assert_eq!(&merged.quantile(0.5), &of(Unit::Plain, &both).quantile(0.5));
+            prop_assert_eq!(merged.quantile(0.9), other.quantile(0.9));
+        }
+    }
+
+    /// All values below zero: the largest is the one nearest to it.
+    #[test]
+    fn case_034_custom_metrics_may_be_negative() {
+        let trend = of(Unit::Plain, &[-3.5, -20.0, -0.25]);
+        assert_eq!((trend.min(), trend.max()), (Some(-20.0), Some(-0.25)));
+        assert!(near(trend.quantile(0.5).expect("samples"), -3.5));
+        assert!(near(trend.mean().expect("samples"), -23.75 / 3.0));
+
+        let mixed = of(Unit::Plain, &[-3.5, 7.25, 0.0]);
+        assert_eq!((mixed.min(), mixed.max(), mixed.quantile(0.5)), (Some(-3.5), Some(7.25), Some(0.0)));
+    }
+
+    #[test]
+    fn what_cannot_be_counted_as_it_is_is_told() {
+        let mut trend = Trend::new(Unit::Nanoseconds);
+        assert_eq!(trend.record(f64::NAN), Err(Misfit::NotFinite));
+        assert_eq!(trend.record(f64::NEG_INFINITY), Err(Misfit::NotFinite));
+        assert_eq!(trend.count(), 0);
+        assert_eq!(trend.record(1e30), Err(Misfit::OutOfRange));
+        assert_eq!((trend.count(), trend.max()), (1, Some(Histogram::MAX_VALUE as f64)));
+    }
+
+    #[test]
+    fn an_empty_trend_has_no_figures() {
+        let trend = Trend::new(Unit::Plain);
+        assert_eq!((trend.min(), trend.max(), trend.mean(), trend.quantile(0.5)), (None, None, None, None));
+    }
+}
