@@ -433,7 +433,9 @@ fn is_false(value: &bool) -> bool {
 impl Report {
     /// The metric of that name as a whole.
     pub fn total(&self, name: &str) -> Option<&Metric> {
-        self.metrics.iter().find(|m| m.name == name && m.tags.is_empty())
+        self.metrics
+            .iter()
+            .find(|m| m.name == name && m.tags.is_empty())
     }
 
     /// The distribution of the metric of that name as a whole.

@@ -143,7 +143,11 @@ pub struct ThresholdError {
 pub fn evaluate(thresholds: &[Threshold], totals: &Totals) -> Vec<ThresholdResult> {
     let judge = |threshold: &Threshold| {
         let (value, outcome) = threshold.judge(totals);
-        ThresholdResult { threshold: threshold.clone(), value, outcome }
+        ThresholdResult {
+            threshold: threshold.clone(),
+            value,
+            outcome,
+        }
     };
     thresholds.iter().map(judge).collect()
 }
@@ -172,7 +176,9 @@ impl Threshold {
         let value = self.condition.aggregation.of(&figure, totals.elapsed_ns());
         let limit = self.condition.limit_in(unit, figure.kind());
         let outcome = match (value, limit) {
-            (Some(value), Some(limit)) if self.condition.comparison.holds(value, limit) => ThresholdOutcome::Pass,
+            (Some(value), Some(limit)) if self.condition.comparison.holds(value, limit) => {
+                ThresholdOutcome::Pass
+            }
             (Some(_), Some(_)) => ThresholdOutcome::Fail,
             _ => ThresholdOutcome::NoData,
         };
@@ -185,7 +191,10 @@ pub fn selector(metric: &str, tags: &BTreeMap<String, String>) -> String {
     if tags.is_empty() {
         return metric.to_owned();
     }
-    let tags: Vec<String> = tags.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+    let tags: Vec<String> = tags
+        .iter()
+        .map(|(name, value)| format!("{name}:{value}"))
+        .collect();
     format!("{metric}{{{}}}", tags.join(","))
 }
 
@@ -212,8 +221,12 @@ impl Aggregation {
     /// Whether metrics of a kind have it.
     pub fn fits(self, kind: MetricKind) -> bool {
         match self {
-            Aggregation::Percentile(_) | Aggregation::Average | Aggregation::Median => kind == MetricKind::Trend,
-            Aggregation::Min | Aggregation::Max => matches!(kind, MetricKind::Trend | MetricKind::Gauge),
+            Aggregation::Percentile(_) | Aggregation::Average | Aggregation::Median => {
+                kind == MetricKind::Trend
+            }
+            Aggregation::Min | Aggregation::Max => {
+                matches!(kind, MetricKind::Trend | MetricKind::Gauge)
+            }
             Aggregation::Rate => matches!(kind, MetricKind::Rate | MetricKind::Counter),
             Aggregation::Count => kind == MetricKind::Counter,
             Aggregation::Value => kind == MetricKind::Gauge,
@@ -295,8 +308,23 @@ struct Written {
 
 impl From<Threshold> for Written {
     fn from(threshold: Threshold) -> Written {
-        let Threshold { metric, tags, expression, abort_on_fail, delay_abort_eval_ns, allow_no_data, .. } = threshold;
-        Written { metric, tags, expression, abort_on_fail, delay_abort_eval_ns, allow_no_data }
+        let Threshold {
+            metric,
+            tags,
+            expression,
+            abort_on_fail,
+            delay_abort_eval_ns,
+            allow_no_data,
+            ..
+        } = threshold;
+        Written {
+            metric,
+            tags,
+            expression,
+            abort_on_fail,
+            delay_abort_eval_ns,
+            allow_no_data,
+        }
     }
 }
 
@@ -304,8 +332,23 @@ impl TryFrom<Written> for Threshold {
     type Error = ThresholdError;
 
     fn try_from(written: Written) -> Result<Threshold, ThresholdError> {
-        let Written { metric, tags, expression, abort_on_fail, delay_abort_eval_ns, allow_no_data } = written;
+        let Written {
+            metric,
+            tags,
+            expression,
+            abort_on_fail,
+            delay_abort_eval_ns,
+            allow_no_data,
+        } = written;
         let condition = parse::condition(&metric, &expression)?;
-        Ok(Threshold { metric, tags, expression, abort_on_fail, delay_abort_eval_ns, allow_no_data, condition })
+        Ok(Threshold {
+            metric,
+            tags,
+            expression,
+            abort_on_fail,
+            delay_abort_eval_ns,
+            allow_no_data,
+            condition,
+        })
     }
 }

@@ -112,7 +112,11 @@ pub const RULES: &[Rule] = &[
         advice: "this machine ran out of ports, descriptors or memory: see the errors, raise its limits or spread the load",
         fires: |counts| {
             let failed = counts.funnel.failed[ErrorKind::GeneratorLimit as usize];
-            exceeds(failed, counts.funnel.attempted, "exchanges failed by the generator's own limits")
+            exceeds(
+                failed,
+                counts.funnel.attempted,
+                "exchanges failed by the generator's own limits",
+            )
         },
     },
     Rule {
@@ -121,8 +125,13 @@ pub const RULES: &[Rule] = &[
         advice: "this machine could not start iterations in time: give it more CPU, or ask for less",
         fires: |counts| {
             let dropped = &counts.iterations.dropped;
-            let own = dropped[DropReason::Lag as usize] + dropped[DropReason::GeneratorLimit as usize];
-            exceeds(own, counts.iterations.offered, "arrivals dropped by the generator's own doing")
+            let own =
+                dropped[DropReason::Lag as usize] + dropped[DropReason::GeneratorLimit as usize];
+            exceeds(
+                own,
+                counts.iterations.offered,
+                "arrivals dropped by the generator's own doing",
+            )
         },
     },
     Rule {
@@ -130,7 +139,11 @@ pub const RULES: &[Rule] = &[
         limit: "at least 1 answer",
         advice: "check that the target is up and the address right: see the errors",
         fires: |counts| {
-            let Funnel { attempted, answered, .. } = counts.funnel;
+            let Funnel {
+                attempted,
+                answered,
+                ..
+            } = counts.funnel;
             (attempted > 0 && answered == 0).then(|| format!("0 of {attempted} exchanges answered"))
         },
     },
@@ -141,8 +154,12 @@ pub const RULES: &[Rule] = &[
         fires: |counts| {
             let it = &counts.iterations;
             let dropped = it.dropped_total();
-            (it.offered != it.started + dropped)
-                .then(|| format!("offered {}, started {}, dropped {dropped}", it.offered, it.started))
+            (it.offered != it.started + dropped).then(|| {
+                format!(
+                    "offered {}, started {}, dropped {dropped}",
+                    it.offered, it.started
+                )
+            })
         },
     },
     Rule {
@@ -150,7 +167,13 @@ pub const RULES: &[Rule] = &[
         limit: "started = completed + failed + interrupted",
         advice: OUR_BUG,
         fires: |counts| {
-            let IterationCounts { started, completed, failed, interrupted, .. } = counts.iterations;
+            let IterationCounts {
+                started,
+                completed,
+                failed,
+                interrupted,
+                ..
+            } = counts.iterations;
             (started != completed + failed + interrupted).then(|| {
                 format!("started {started}, completed {completed}, failed {failed}, interrupted {interrupted}")
             })
@@ -173,7 +196,8 @@ pub const RULES: &[Rule] = &[
         fires: |counts| {
             let funnel = &counts.funnel;
             let ended = funnel.answered + funnel.failed_total() + funnel.retried;
-            (ended > funnel.attempted).then(|| format!("attempted {}, ended {ended}", funnel.attempted))
+            (ended > funnel.attempted)
+                .then(|| format!("attempted {}, ended {ended}", funnel.attempted))
         },
     },
     Rule {
@@ -229,7 +253,11 @@ pub fn judge(counts: &RunCounts) -> Verdict {
         })
     };
     let reasons: Vec<Reason> = RULES.iter().filter_map(reason).collect();
-    let result = if reasons.is_empty() { Judgement::Unjudged } else { Judgement::Invalid };
+    let result = if reasons.is_empty() {
+        Judgement::Unjudged
+    } else {
+        Judgement::Invalid
+    };
     Verdict { result, reasons }
 }
 
@@ -256,14 +284,20 @@ fn exceeds(part: u64, whole: u64, what: &str) -> Option<String> {
 
 /// Sums are compared, so that one call's rounding or a stepped clock does not condemn a run.
 fn tare_sum(counts: &RunCounts) -> Option<String> {
-    let Counts { gross_ns, tare_ns, phases_ns, .. } = counts.totals;
+    let Counts {
+        gross_ns,
+        tare_ns,
+        phases_ns,
+        ..
+    } = counts.totals;
     let parts = phases_ns.saturating_add(tare_ns);
     let slack = gross_ns / 100;
     // Exchanges whose call was cut short have phases and no gross: the parts may be more by these, and are not when all ended.
     let cut_short = counts.iterations.interrupted > 0 || counts.funnel.in_flight() > 0;
     let too_few = parts.saturating_add(slack) < gross_ns;
     let too_many = parts > gross_ns.saturating_add(slack) && !cut_short;
-    (too_few || too_many).then(|| format!("phases {phases_ns} ns, tare {tare_ns} ns, gross {gross_ns} ns"))
+    (too_few || too_many)
+        .then(|| format!("phases {phases_ns} ns, tare {tare_ns} ns, gross {gross_ns} ns"))
 }
 
 fn interval_sums(counts: &RunCounts) -> Option<String> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Capacity, Connections, ErrorCount, Exit, Generator, Iterations, Lateness, Number, Report, Requests, Run, SCHEMA,
-    ScenarioFile, Threshold, TimestampCounts, checks, intervals, metrics,
+    Capacity, Connections, ErrorCount, Exit, Generator, Iterations, Lateness, Number, Report,
+    Requests, Run, SCHEMA, ScenarioFile, Threshold, TimestampCounts, checks, intervals, metrics,
 };
 use crate::event::Interval;
 use crate::plan::Plan;
@@ -61,7 +61,10 @@ pub fn assemble(
     };
     let metrics = metrics::all(totals, thresholds, elapsed_ns);
     let intervals = intervals::all(intervals, &metrics);
-    let connections = Connections { opened: facts.funnel.connections_opened, reused: facts.funnel.connections_reused };
+    let connections = Connections {
+        opened: facts.funnel.connections_opened,
+        reused: facts.funnel.connections_reused,
+    };
     Report {
         schema: SCHEMA.to_owned(),
         run: run(facts, totals),
@@ -99,13 +102,33 @@ fn run(facts: &RunFacts, totals: &Totals) -> Run {
 }
 
 fn iterations(counts: &IterationCounts) -> Iterations {
-    let IterationCounts { offered, started, dropped, completed, failed, interrupted } = *counts;
-    let dropped = DropReason::ALL.iter().map(|reason| reason.as_str()).zip(dropped);
-    Iterations { offered, started, dropped: nonzero(dropped), completed, failed, interrupted }
+    let IterationCounts {
+        offered,
+        started,
+        dropped,
+        completed,
+        failed,
+        interrupted,
+    } = *counts;
+    let dropped = DropReason::ALL
+        .iter()
+        .map(|reason| reason.as_str())
+        .zip(dropped);
+    Iterations {
+        offered,
+        started,
+        dropped: nonzero(dropped),
+        completed,
+        failed,
+        interrupted,
+    }
 }
 
 fn requests(funnel: &Funnel) -> Requests {
-    let failed = ErrorKind::ALL.iter().map(|kind| kind.as_str()).zip(funnel.failed);
+    let failed = ErrorKind::ALL
+        .iter()
+        .map(|kind| kind.as_str())
+        .zip(funnel.failed);
     Requests {
         attempted: funnel.attempted,
         connected: funnel.connected,
@@ -118,7 +141,10 @@ fn requests(funnel: &Funnel) -> Requests {
 }
 
 fn nonzero(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<String, u64> {
-    counts.filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
+    counts
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
 }
 
 fn threshold(result: &ThresholdResult) -> Threshold {
@@ -142,5 +168,8 @@ fn error(total: &ErrorTotal) -> ErrorCount {
 
 fn lateness(totals: &Totals) -> Option<Lateness> {
     let (no_vu, lag) = totals.lateness();
-    Some(Lateness { no_vu: metrics::times(&no_vu)?, lag: metrics::times(&lag)? })
+    Some(Lateness {
+        no_vu: metrics::times(&no_vu)?,
+        lag: metrics::times(&lag)?,
+    })
 }

@@ -4,13 +4,19 @@ use super::{Check, CheckMode, Number, metrics};
 use crate::stats::{CheckTotal, Totals};
 
 pub(super) fn all(totals: &Totals, generator_cpu_ns: Option<u64>) -> Vec<Check> {
-    totals.checks_by_name().into_iter().map(|check| row(check, generator_cpu_ns)).collect()
+    totals
+        .checks_by_name()
+        .into_iter()
+        .map(|check| row(check, generator_cpu_ns))
+        .collect()
 }
 
 fn row(check: CheckTotal, generator_cpu_ns: Option<u64>) -> Check {
     let cpu = metrics::times(&check.cpu);
     let share = |all: u64| check.cpu.sum() as f64 / all as f64;
-    let cpu_share = generator_cpu_ns.filter(|all| *all > 0 && cpu.is_some()).map(|all| Number(share(all)));
+    let cpu_share = generator_cpu_ns
+        .filter(|all| *all > 0 && cpu.is_some())
+        .map(|all| Number(share(all)));
     Check {
         name: check.name,
         scenario: check.scenario,

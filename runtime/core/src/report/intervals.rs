@@ -10,18 +10,36 @@ use crate::stats::{PackedHistogram, builtin};
 type Places<'a> = HashMap<(&'a str, &'a BTreeMap<String, String>), u32>;
 
 pub(super) fn all(intervals: &[Interval], metrics: &[Metric]) -> Vec<IntervalEntry> {
-    let places: Places<'_> = (0..).zip(metrics).map(|(i, m)| ((m.name.as_str(), &m.tags), i)).collect();
-    let declared: HashMap<u32, &SeriesName> =
-        intervals.iter().flat_map(|interval| &interval.declared).map(|name| (name.series, name)).collect();
-    intervals.iter().map(|interval| entry(interval, &places, &declared)).collect()
+    let places: Places<'_> = (0..)
+        .zip(metrics)
+        .map(|(i, m)| ((m.name.as_str(), &m.tags), i))
+        .collect();
+    let declared: HashMap<u32, &SeriesName> = intervals
+        .iter()
+        .flat_map(|interval| &interval.declared)
+        .map(|name| (name.series, name))
+        .collect();
+    intervals
+        .iter()
+        .map(|interval| entry(interval, &places, &declared))
+        .collect()
 }
 
-fn entry(interval: &Interval, places: &Places<'_>, declared: &HashMap<u32, &SeriesName>) -> IntervalEntry {
+fn entry(
+    interval: &Interval,
+    places: &Places<'_>,
+    declared: &HashMap<u32, &SeriesName>,
+) -> IntervalEntry {
     let untagged = BTreeMap::new();
-    let mut row = Row { places, metrics: BTreeMap::new() };
+    let mut row = Row {
+        places,
+        metrics: BTreeMap::new(),
+    };
     row.wholes(interval, &untagged);
     for count in &interval.counts {
-        let Some(series) = declared.get(&count.series) else { continue };
+        let Some(series) = declared.get(&count.series) else {
+            continue;
+        };
         let metric = series.metric.as_str();
         let own = builtin(metric).is_none();
         if !series.tags.is_empty() {
@@ -32,7 +50,10 @@ fn entry(interval: &Interval, places: &Places<'_>, declared: &HashMap<u32, &Seri
             row.add(metric, &untagged, count.count, count.value);
         }
     }
-    IntervalEntry { t_ns: interval.t_ns, metrics: row.metrics.into_values().collect() }
+    IntervalEntry {
+        t_ns: interval.t_ns,
+        metrics: row.metrics.into_values().collect(),
+    }
 }
 
 struct Row<'a> {
@@ -70,17 +91,34 @@ impl Row<'_> {
     }
 
     fn add(&mut self, metric: &str, tags: &BTreeMap<String, String>, count: u64, value: f64) {
-        let Some(&i) = self.places.get(&(metric, tags)) else { return };
-        let entry = self.metrics.entry(i).or_insert(IntervalMetric { i, count: 0, value: None, hdr: None });
+        let Some(&i) = self.places.get(&(metric, tags)) else {
+            return;
+        };
+        let entry = self.metrics.entry(i).or_insert(IntervalMetric {
+            i,
+            count: 0,
+            value: None,
+            hdr: None,
+        });
         entry.count += count;
         entry.value = Some(Number(entry.value.map_or(0.0, |sum| sum.0) + value));
     }
 
     fn trend(&mut self, metric: &str, tags: &BTreeMap<String, String>, values: &PackedHistogram) {
-        let Some(&i) = self.places.get(&(metric, tags)) else { return };
+        let Some(&i) = self.places.get(&(metric, tags)) else {
+            return;
+        };
         if values.count() > 0 {
             let hdr = Some(values.to_base64());
-            self.metrics.insert(i, IntervalMetric { i, count: values.count(), value: None, hdr });
+            self.metrics.insert(
+                i,
+                IntervalMetric {
+                    i,
+                    count: values.count(),
+                    value: None,
+                    hdr,
+                },
+            );
         }
     }
 }

@@ -15,12 +15,22 @@ pub(super) fn all(totals: &Totals, thresholds: &[ThresholdResult], elapsed_ns: u
             continue;
         }
         let figures = figures(&view.figure.to_figure(), view.unit, elapsed_ns);
-        metrics.extend(figures.map(|figures| Metric { name: view.metric.to_owned(), unit: view.unit, tags, figures }));
+        metrics.extend(figures.map(|figures| Metric {
+            name: view.metric.to_owned(),
+            unit: view.unit,
+            tags,
+            figures,
+        }));
     }
     for ThresholdResult { threshold, .. } in thresholds {
         let listed = |m: &Metric| m.name == threshold.metric && m.tags == threshold.tags;
         if !metrics.iter().any(listed) {
-            metrics.extend(query(totals, &threshold.metric, &threshold.tags, elapsed_ns));
+            metrics.extend(query(
+                totals,
+                &threshold.metric,
+                &threshold.tags,
+                elapsed_ns,
+            ));
         }
     }
     metrics
@@ -30,15 +40,34 @@ pub(super) fn all(totals: &Totals, thresholds: &[ThresholdResult], elapsed_ns: u
 fn wholes(totals: &Totals, elapsed_ns: u64) -> Vec<Metric> {
     let views = totals.views();
     let recorded: BTreeSet<&str> = views.iter().map(|view| view.metric).collect();
-    let own = recorded.iter().copied().filter(|name| stats::builtin(name).is_none());
-    let names = BUILTINS.iter().map(|b| b.name).filter(|name| recorded.contains(name)).chain(own);
-    names.filter_map(|name| query(totals, name, &BTreeMap::new(), elapsed_ns)).collect()
+    let own = recorded
+        .iter()
+        .copied()
+        .filter(|name| stats::builtin(name).is_none());
+    let names = BUILTINS
+        .iter()
+        .map(|b| b.name)
+        .filter(|name| recorded.contains(name))
+        .chain(own);
+    names
+        .filter_map(|name| query(totals, name, &BTreeMap::new(), elapsed_ns))
+        .collect()
 }
 
-fn query(totals: &Totals, name: &str, tags: &BTreeMap<String, String>, elapsed_ns: u64) -> Option<Metric> {
+fn query(
+    totals: &Totals,
+    name: &str,
+    tags: &BTreeMap<String, String>,
+    elapsed_ns: u64,
+) -> Option<Metric> {
     let (unit, figure) = totals.query(name, tags)?;
     let figures = figures(&figure, unit, elapsed_ns)?;
-    Some(Metric { name: name.to_owned(), unit, tags: tags.clone(), figures })
+    Some(Metric {
+        name: name.to_owned(),
+        unit,
+        tags: tags.clone(),
+        figures,
+    })
 }
 
 fn figures(figure: &Figure, unit: Unit, elapsed_ns: u64) -> Option<Figures> {
@@ -48,18 +77,25 @@ fn figures(figure: &Figure, unit: Unit, elapsed_ns: u64) -> Option<Figures> {
             value: Number(*value),
             per_second: Number(per_second(*value, elapsed_ns).unwrap_or(0.0)),
         },
-        Figure::Rate { passes, fails } => {
-            Figures::Rate { passes: *passes, fails: *fails, rate: Number(share(*passes, *fails)?) }
-        }
-        Figure::Gauge(gauge) => {
-            Figures::Gauge { value: Number(gauge.last), min: Number(gauge.min), max: Number(gauge.max) }
-        }
+        Figure::Rate { passes, fails } => Figures::Rate {
+            passes: *passes,
+            fails: *fails,
+            rate: Number(share(*passes, *fails)?),
+        },
+        Figure::Gauge(gauge) => Figures::Gauge {
+            value: Number(gauge.last),
+            min: Number(gauge.min),
+            max: Number(gauge.max),
+        },
     })
 }
 
 /// A distribution of times; none when it is empty.
 pub(super) fn times(histogram: &Histogram) -> Option<Trend> {
-    trend(&stats::Trend::from_sides(1, histogram.clone(), None), Unit::Nanoseconds)
+    trend(
+        &stats::Trend::from_sides(1, histogram.clone(), None),
+        Unit::Nanoseconds,
+    )
 }
 
 fn trend(trend: &stats::Trend, unit: Unit) -> Option<Trend> {

@@ -103,7 +103,9 @@ impl Totals {
         let mut rows: Vec<CheckTotal> = Vec::new();
         for (key, figures) in self.checks.iter().filter(|(key, _)| !key.group.is_aside()) {
             let (name, scenario) = (self.names.text(key.check), self.names.text(key.scenario));
-            let known = rows.iter().position(|row| row.name == name && row.scenario == scenario);
+            let known = rows
+                .iter()
+                .position(|row| row.name == name && row.scenario == scenario);
             let place = known.unwrap_or_else(|| {
                 rows.push(CheckTotal {
                     name: name.to_owned(),
@@ -112,7 +114,10 @@ impl Totals {
                     fails: 0,
                     body_bytes: 0,
                     cpu: Histogram::new(),
-                    example: self.check_examples.get(&key.check).map(|why| why.to_string()),
+                    example: self
+                        .check_examples
+                        .get(&key.check)
+                        .map(|why| why.to_string()),
                 });
                 rows.len() - 1
             });
@@ -141,10 +146,20 @@ const SHOWN: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 fn is_ordered(histogram: &Histogram) -> bool {
     let inner = SHOWN.iter().filter_map(|q| histogram.quantile(*q));
-    histogram.min().into_iter().chain(inner).chain(histogram.max()).is_sorted()
+    histogram
+        .min()
+        .into_iter()
+        .chain(inner)
+        .chain(histogram.max())
+        .is_sorted()
 }
 
 fn is_trend_ordered(trend: &Trend) -> bool {
     let inner = SHOWN.iter().filter_map(|q| trend.quantile(*q));
-    trend.min().into_iter().chain(inner).chain(trend.max()).is_sorted()
+    trend
+        .min()
+        .into_iter()
+        .chain(inner)
+        .chain(trend.max())
+        .is_sorted()
 }

@@ -34,7 +34,12 @@ impl Figures for ExchangeFigures {
     }
 
     fn clear(&mut self) {
-        (self.requests, self.failed, self.sent_bytes, self.received_bytes) = (0, 0, 0, 0);
+        (
+            self.requests,
+            self.failed,
+            self.sent_bytes,
+            self.received_bytes,
+        ) = (0, 0, 0, 0);
         self.duration.clear();
         self.gross.clear();
         self.tare.clear();
@@ -63,7 +68,15 @@ impl PhaseFigures {
     /// zeros from kept connections would make every percentile of theirs a statement about reuse.
     #[inline]
     pub(crate) fn record(&mut self, phases: &Phases, opened_connection: bool) {
-        let [blocked, looking_up, connecting, tls, sending, waiting, receiving] = &mut self.phases;
+        let [
+            blocked,
+            looking_up,
+            connecting,
+            tls,
+            sending,
+            waiting,
+            receiving,
+        ] = &mut self.phases;
         blocked.record(phases.blocked_ns);
         if opened_connection {
             connecting.record(phases.connect_ns);
@@ -206,7 +219,11 @@ pub struct Gauge {
 
 impl Gauge {
     pub(crate) fn new(value: f64) -> Gauge {
-        Gauge { last: value, min: value, max: value }
+        Gauge {
+            last: value,
+            min: value,
+            max: value,
+        }
     }
 
     /// Takes in a gauge of later values.
@@ -231,7 +248,12 @@ pub(crate) struct CustomFigures {
 
 impl CustomFigures {
     /// Records one value.
-    pub(crate) fn record(&mut self, kind: MetricKind, unit: Unit, value: f64) -> Result<(), Misfit> {
+    pub(crate) fn record(
+        &mut self,
+        kind: MetricKind,
+        unit: Unit,
+        value: f64,
+    ) -> Result<(), Misfit> {
         if !value.is_finite() {
             return Err(Misfit::NotFinite);
         }
@@ -240,7 +262,12 @@ impl CustomFigures {
             MetricKind::Counter => self.sum += value,
             MetricKind::Rate => self.passes += u64::from(value != 0.0),
             MetricKind::Gauge => self.merge_gauge(&Gauge::new(value)),
-            MetricKind::Trend => return self.trend.get_or_insert_with(|| Box::new(Trend::new(unit))).record(value),
+            MetricKind::Trend => {
+                return self
+                    .trend
+                    .get_or_insert_with(|| Box::new(Trend::new(unit)))
+                    .record(value);
+            }
         }
         Ok(())
     }
@@ -250,8 +277,14 @@ impl CustomFigures {
         let samples = self.samples;
         match kind {
             _ if samples == 0 => None,
-            MetricKind::Counter => Some(FigureRef::Counter { value: self.sum, samples }),
-            MetricKind::Rate => Some(FigureRef::Rate { passes: self.passes, fails: samples - self.passes }),
+            MetricKind::Counter => Some(FigureRef::Counter {
+                value: self.sum,
+                samples,
+            }),
+            MetricKind::Rate => Some(FigureRef::Rate {
+                passes: self.passes,
+                fails: samples - self.passes,
+            }),
             MetricKind::Gauge => self.gauge.map(FigureRef::Gauge),
             MetricKind::Trend => self.trend.as_deref().map(FigureRef::Trend),
         }
@@ -271,7 +304,9 @@ impl Figures for CustomFigures {
             self.merge_gauge(later);
         }
         if let Some(theirs) = &other.trend {
-            self.trend.get_or_insert_with(|| Box::new(Trend::with_scale(theirs.scale()))).merge(theirs);
+            self.trend
+                .get_or_insert_with(|| Box::new(Trend::with_scale(theirs.scale())))
+                .merge(theirs);
         }
     }
 

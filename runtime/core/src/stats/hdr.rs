@@ -75,7 +75,8 @@ impl Histogram {
         while !payload.is_empty() {
             let number = take(&mut payload)?;
             if number < 0 {
-                let empty = usize::try_from(number.unsigned_abs()).map_err(|_| DecodeError::Range)?;
+                let empty =
+                    usize::try_from(number.unsigned_abs()).map_err(|_| DecodeError::Range)?;
                 bucket = bucket.checked_add(empty).ok_or(DecodeError::Range)?;
                 continue;
             }
@@ -85,7 +86,9 @@ impl Histogram {
             if number > 0 {
                 let (low, high) = (lowest_of(bucket), highest_of(bucket));
                 histogram.add_to_bucket(bucket, number.unsigned_abs());
-                count = count.checked_add(number.unsigned_abs()).ok_or(DecodeError::Range)?;
+                count = count
+                    .checked_add(number.unsigned_abs())
+                    .ok_or(DecodeError::Range)?;
                 sum += u128::from(low + (high - low) / 2) * u128::from(number.unsigned_abs());
                 (min, max) = (min.min(low), max.max(high));
             }
@@ -99,7 +102,9 @@ impl Histogram {
 /// Returns the payload of a well-formed header.
 fn check_header(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     let header = bytes.get(..HEADER).ok_or(DecodeError::Format)?;
-    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let word = |at: usize| {
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
     if word(0) != COOKIE {
         return Err(DecodeError::Format);
     }
@@ -156,7 +161,9 @@ mod tests {
 
     fn of(values: &[(u64, u64)]) -> Histogram {
         let mut histogram = Histogram::new();
-        values.iter().for_each(|(value, times)| histogram.record_n(*value, *times));
+        values
+            .iter()
+            .for_each(|(value, times)| histogram.record_n(*value, *times));
         histogram
     }
 
@@ -235,10 +242,26 @@ mod tests {
             ("nothing", Vec::new(), DecodeError::Format),
             ("half a header", good[..20].to_vec(), DecodeError::Format),
             ("another cookie", with(0, &[0]), DecodeError::Format),
-            ("two significant digits", with(15, &[2]), DecodeError::Geometry),
-            ("another lowest value", with(23, &[2]), DecodeError::Geometry),
-            ("cut short", good[..good.len() - 1].to_vec(), DecodeError::Length),
-            ("a length of 4 GiB", with(4, &[0xff; 4]), DecodeError::Length),
+            (
+                "two significant digits",
+                with(15, &[2]),
+                DecodeError::Geometry,
+            ),
+            (
+                "another lowest value",
+                with(23, &[2]),
+                DecodeError::Geometry,
+            ),
+            (
+                "cut short",
+                good[..good.len() - 1].to_vec(),
+                DecodeError::Length,
+            ),
+            (
+                "a length of 4 GiB",
+                with(4, &[0xff; 4]),
+                DecodeError::Length,
+            ),
         ];
         for (sentence, bytes, expected) in table {
             assert_eq!(Histogram::decode(&bytes), Err(expected), "{sentence}");
@@ -254,10 +277,30 @@ mod tests {
             bytes[4..8].copy_from_slice(&length.to_be_bytes());
             Histogram::decode(&bytes)
         };
-        assert_eq!(payload(&[i64::MIN]).map(|h| h.count()), Ok(0), "empty buckets past the end hold nothing");
-        assert_eq!(payload(&[-(BUCKETS as i64), 1]), Err(DecodeError::Range), "a count past the last bucket");
-        assert_eq!(payload(&[i64::MIN, i64::MIN]), Err(DecodeError::Range), "more buckets than can be numbered");
-        assert_eq!(payload(&[i64::MAX, i64::MAX, i64::MAX]), Err(DecodeError::Range), "a sum of counts past 64 bits");
-        assert_eq!(payload(&[1 - BUCKETS as i64, 1]).map(|h| h.max()), Ok(Some(Histogram::MAX_VALUE)), "the last bucket");
+        assert_eq!(
+            payload(&[i64::MIN]).map(|h| h.count()),
+            Ok(0),
+            "empty buckets past the end hold nothing"
+        );
+        assert_eq!(
+            payload(&[-(BUCKETS as i64), 1]),
+            Err(DecodeError::Range),
+            "a count past the last bucket"
+        );
+        assert_eq!(
+            payload(&[i64::MIN, i64::MIN]),
+            Err(DecodeError::Range),
+            "more buckets than can be numbered"
+        );
+        assert_eq!(
+            payload(&[i64::MAX, i64::MAX, i64::MAX]),
+            Err(DecodeError::Range),
+            "a sum of counts past 64 bits"
+        );
+        assert_eq!(
+            payload(&[1 - BUCKETS as i64, 1]).map(|h| h.max()),
+            Ok(Some(Histogram::MAX_VALUE)),
+            "the last bucket"
+        );
     }
 }

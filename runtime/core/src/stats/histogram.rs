@@ -204,7 +204,8 @@ impl Histogram {
 
     /// Bytes of memory held, besides the struct itself.
     pub fn heap_bytes(&self) -> usize {
-        self.counts.capacity() * size_of::<u32>() + self.carries.capacity() * size_of::<(u32, u64)>()
+        self.counts.capacity() * size_of::<u32>()
+            + self.carries.capacity() * size_of::<(u32, u64)>()
     }
 
     #[inline]
@@ -287,8 +288,12 @@ impl PartialEq for Histogram {
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = f.debug_struct("Histogram");
-        out.field("count", &self.count).field("min", &self.min()).field("max", &self.max());
-        out.field("p50", &self.quantile(0.5)).field("p99", &self.quantile(0.99)).finish()
+        out.field("count", &self.count)
+            .field("min", &self.min())
+            .field("max", &self.max());
+        out.field("p50", &self.quantile(0.5))
+            .field("p99", &self.quantile(0.99))
+            .finish()
     }
 }
 

@@ -69,7 +69,11 @@ pub(crate) struct Index<K> {
 
 impl<K: Copy + Eq + Hash> Index<K> {
     pub(crate) fn new(limit: usize) -> Index<K> {
-        Index { limit, keys: Arc::default(), numbers: HashMap::default() }
+        Index {
+            limit,
+            keys: Arc::default(),
+            numbers: HashMap::default(),
+        }
     }
 
     /// The key's number; none when it is new and the limit is reached.
@@ -159,7 +163,10 @@ impl<F: Figures> Ledger<F> {
 
 impl<F> Default for Ledger<F> {
     fn default() -> Self {
-        Ledger { rows: Vec::new(), touched: Vec::new() }
+        Ledger {
+            rows: Vec::new(),
+            touched: Vec::new(),
+        }
     }
 }
 
@@ -172,7 +179,10 @@ pub(crate) struct Table<K, F> {
 
 impl<K: Copy + Eq + Hash, F: Figures> Table<K, F> {
     pub(crate) fn new(limit: usize) -> Table<K, F> {
-        Table { index: Index::new(limit), figures: Vec::new() }
+        Table {
+            index: Index::new(limit),
+            figures: Vec::new(),
+        }
     }
 
     /// The figures of a number that the index gave out.

@@ -7,7 +7,7 @@ use super::histogram::Histogram;
 use super::index::FastHasher;
 use super::packed::PackedHistogram;
 use super::view::{FigureRef, Site, View};
-use crate::event::{Interval, IntervalIterations, SeriesCount, SeriesName};
+use crate::event::{Interval, SeriesCount, SeriesName};
 
 /// Sums of the interval under way.
 #[derive(Debug, Default)]
@@ -87,7 +87,9 @@ impl IntervalSums {
     }
 
     fn count(&mut self, view: &View<'_>, interval: &mut Interval) {
-        let Some((count, value)) = counts_of(&view.figure) else { return };
+        let Some((count, value)) = counts_of(&view.figure) else {
+            return;
+        };
         if count == 0 {
             return;
         }
@@ -100,11 +102,18 @@ impl IntervalSums {
                 unit: view.unit,
                 tags: view.tags(),
             });
-            Before { series: next, ..Before::default() }
+            Before {
+                series: next,
+                ..Before::default()
+            }
         });
         if count != before.count {
             let (count, value) = (count - before.count, value - before.value);
-            interval.counts.push(SeriesCount { series: before.series, count, value });
+            interval.counts.push(SeriesCount {
+                series: before.series,
+                count,
+                value,
+            });
         }
         (before.count, before.value) = (count, value);
     }

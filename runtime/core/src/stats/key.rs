@@ -76,7 +76,11 @@ impl SeriesKey {
     pub(crate) fn other(&self) -> SeriesKey {
         SeriesKey {
             scenario: self.scenario,
-            group: if self.group.is_aside() { self.group } else { Symbol::NONE },
+            group: if self.group.is_aside() {
+                self.group
+            } else {
+                Symbol::NONE
+            },
             name: Symbol::OTHER,
             method: Symbol::NONE,
             status: 0,
@@ -88,27 +92,55 @@ impl SeriesKey {
     }
 
     pub(crate) fn phases(&self) -> PhaseKey {
-        let aside = if self.group.is_aside() { self.group } else { Symbol::NONE };
-        PhaseKey { scenario: self.scenario, aside, name: self.name }
+        let aside = if self.group.is_aside() {
+            self.group
+        } else {
+            Symbol::NONE
+        };
+        PhaseKey {
+            scenario: self.scenario,
+            aside,
+            name: self.name,
+        }
     }
 }
 
 impl CheckKey {
     pub(crate) fn other(&self) -> CheckKey {
-        let group = if self.group.is_aside() { self.group } else { Symbol::NONE };
-        CheckKey { group, check: Symbol::OTHER, tags: TagSet::EMPTY, ..*self }
+        let group = if self.group.is_aside() {
+            self.group
+        } else {
+            Symbol::NONE
+        };
+        CheckKey {
+            group,
+            check: Symbol::OTHER,
+            tags: TagSet::EMPTY,
+            ..*self
+        }
     }
 }
 
 impl GroupKey {
     pub(crate) fn other(&self) -> GroupKey {
-        let group = if self.group.is_aside() { self.group } else { Symbol::OTHER };
-        GroupKey { group, tags: TagSet::EMPTY, ..*self }
+        let group = if self.group.is_aside() {
+            self.group
+        } else {
+            Symbol::OTHER
+        };
+        GroupKey {
+            group,
+            tags: TagSet::EMPTY,
+            ..*self
+        }
     }
 }
 
 impl CustomKey {
     pub(crate) fn other(&self) -> CustomKey {
-        CustomKey { tags: TagSet::OTHER, ..*self }
+        CustomKey {
+            tags: TagSet::OTHER,
+            ..*self
+        }
     }
 }

@@ -48,24 +48,78 @@ pub struct Builtin {
 /// Every metric that Nettare records by itself, in the order in which reports list them. The gauges of the generator's health,
 /// `gen_*`, are as many as the machine has things to watch and not listed.
 pub const BUILTINS: &[Builtin] = &[
-    counter("http_reqs", Unit::Plain, "exchanges that ended: answered or failed"),
-    rate("http_req_failed", "exchanges that failed or had an unexpected status"),
-    time("http_req_duration", "net: sending + waiting + receiving, of exchanges whose response ended"),
-    time("http_req_gross", "a call as the scenario saw it, with all its hops"),
+    counter(
+        "http_reqs",
+        Unit::Plain,
+        "exchanges that ended: answered or failed",
+    ),
+    rate(
+        "http_req_failed",
+        "exchanges that failed or had an unexpected status",
+    ),
+    time(
+        "http_req_duration",
+        "net: sending + waiting + receiving, of exchanges whose response ended",
+    ),
+    time(
+        "http_req_gross",
+        "a call as the scenario saw it, with all its hops",
+    ),
     time("http_req_tare", "the generator's own share of a call"),
-    time("http_req_blocked", "waiting for a connection because of a policy or limit"),
-    time("http_req_looking_up", "resolving the name, where that was needed"),
-    time("http_req_connecting", "the TCP handshake of exchanges that opened a connection"),
-    time("http_req_tls_handshaking", "the TLS handshake of exchanges that opened a connection"),
-    time("http_req_sending", "from the request's first byte written to its last"),
-    time("http_req_waiting", "from the request's last byte to the response's first"),
-    time("http_req_receiving", "from the response's first byte to its last"),
-    counter("iterations", Unit::Plain, "iterations that ended by themselves"),
-    time("iteration_duration", "an iteration from its start to its end"),
-    time("iteration_response", "an iteration from the time it was due to its end"),
-    time("iteration_lateness", "from the time an iteration was due to its start"),
-    counter("dropped_iterations", Unit::Plain, "arrivals that never started"),
-    time("scenario_cpu", "CPU time of an iteration in the scenario's own code"),
+    time(
+        "http_req_blocked",
+        "waiting for a connection because of a policy or limit",
+    ),
+    time(
+        "http_req_looking_up",
+        "resolving the name, where that was needed",
+    ),
+    time(
+        "http_req_connecting",
+        "the TCP handshake of exchanges that opened a connection",
+    ),
+    time(
+        "http_req_tls_handshaking",
+        "the TLS handshake of exchanges that opened a connection",
+    ),
+    time(
+        "http_req_sending",
+        "from the request's first byte written to its last",
+    ),
+    time(
+        "http_req_waiting",
+        "from the request's last byte to the response's first",
+    ),
+    time(
+        "http_req_receiving",
+        "from the response's first byte to its last",
+    ),
+    counter(
+        "iterations",
+        Unit::Plain,
+        "iterations that ended by themselves",
+    ),
+    time(
+        "iteration_duration",
+        "an iteration from its start to its end",
+    ),
+    time(
+        "iteration_response",
+        "an iteration from the time it was due to its end",
+    ),
+    time(
+        "iteration_lateness",
+        "from the time an iteration was due to its start",
+    ),
+    counter(
+        "dropped_iterations",
+        Unit::Plain,
+        "arrivals that never started",
+    ),
+    time(
+        "scenario_cpu",
+        "CPU time of an iteration in the scenario's own code",
+    ),
     rate("checks", "checks that passed"),
     time("check_cpu", "CPU time of one evaluation of a check"),
     time("group_duration", "one passage through a group"),
@@ -84,19 +138,39 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
 pub const GENERATOR_PREFIX: &str = "gen_";
 
 const fn counter(name: &'static str, unit: Unit, about: &'static str) -> Builtin {
-    Builtin { name, kind: MetricKind::Counter, unit, about }
+    Builtin {
+        name,
+        kind: MetricKind::Counter,
+        unit,
+        about,
+    }
 }
 
 const fn rate(name: &'static str, about: &'static str) -> Builtin {
-    Builtin { name, kind: MetricKind::Rate, unit: Unit::Plain, about }
+    Builtin {
+        name,
+        kind: MetricKind::Rate,
+        unit: Unit::Plain,
+        about,
+    }
 }
 
 const fn time(name: &'static str, about: &'static str) -> Builtin {
-    Builtin { name, kind: MetricKind::Trend, unit: Unit::Nanoseconds, about }
+    Builtin {
+        name,
+        kind: MetricKind::Trend,
+        unit: Unit::Nanoseconds,
+        about,
+    }
 }
 
 const fn gauge(name: &'static str, about: &'static str) -> Builtin {
-    Builtin { name, kind: MetricKind::Gauge, unit: Unit::Plain, about }
+    Builtin {
+        name,
+        kind: MetricKind::Gauge,
+        unit: Unit::Plain,
+        about,
+    }
 }
 
 /// The unit of a gauge, from the end of its name.

@@ -106,8 +106,20 @@ fn is_zero(number: &u64) -> bool {
 
 impl From<PackedHistogram> for Written {
     fn from(packed: PackedHistogram) -> Written {
-        let PackedHistogram { count, min, max, sum, hdr } = packed;
-        Written { count, min, max, sum, hdr: STANDARD.encode(hdr) }
+        let PackedHistogram {
+            count,
+            min,
+            max,
+            sum,
+            hdr,
+        } = packed;
+        Written {
+            count,
+            min,
+            max,
+            sum,
+            hdr: STANDARD.encode(hdr),
+        }
     }
 }
 
@@ -115,14 +127,26 @@ impl TryFrom<Written> for PackedHistogram {
     type Error = DecodeError;
 
     fn try_from(written: Written) -> Result<PackedHistogram, DecodeError> {
-        let Written { count, min, max, sum, hdr } = written;
+        let Written {
+            count,
+            min,
+            max,
+            sum,
+            hdr,
+        } = written;
         let hdr = STANDARD.decode(hdr).map_err(|_| DecodeError::Format)?;
         let counted = match hdr.is_empty() {
             true => 0,
             false => Histogram::decode(&hdr)?.count(),
         };
         match counted == count && min <= max {
-            true => Ok(PackedHistogram { count, min, max, sum, hdr }),
+            true => Ok(PackedHistogram {
+                count,
+                min,
+                max,
+                sum,
+                hdr,
+            }),
             false => Err(DecodeError::Range),
         }
     }

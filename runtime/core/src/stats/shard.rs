@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::figures::{
-    CheckFigures, CustomFigures, ExchangeFigures, GroupFigures, PhaseFigures, RunFigures, ScenarioFigures,
+    CheckFigures, CustomFigures, ExchangeFigures, GroupFigures, PhaseFigures, RunFigures,
+    ScenarioFigures,
 };
 use super::index::{Index, Ledger};
 use super::key::{CheckKey, CustomKey, ErrorKey, GroupKey, PhaseKey, SeriesId, SeriesKey};
@@ -186,7 +187,9 @@ impl Shard {
                 figures.requests += 1;
                 figures.failed += u64::from(route.unexpected);
                 figures.duration.record(exchange.phases.net_ns());
-                book.phases.at(route.phases).record(&exchange.phases, exchange.opened_connection);
+                book.phases
+                    .at(route.phases)
+                    .record(&exchange.phases, exchange.opened_connection);
             }
             Outcome::Failed(_) => {
                 figures.requests += 1;
@@ -222,8 +225,12 @@ impl Shard {
         }
         // An iteration cut short has no duration of its own: it would have gone on.
         if sample.outcome != IterationOutcome::Interrupted {
-            figures.duration.record(sample.ended_ns.saturating_sub(sample.started_ns));
-            figures.response.record(sample.ended_ns.saturating_sub(sample.due_ns));
+            figures
+                .duration
+                .record(sample.ended_ns.saturating_sub(sample.started_ns));
+            figures
+                .response
+                .record(sample.ended_ns.saturating_sub(sample.due_ns));
         }
         let lateness = sample.started_ns.saturating_sub(sample.due_ns);
         let no_vu = sample.waited_for_vu_ns.min(lateness);
@@ -260,7 +267,11 @@ impl Shard {
 
     /// Records one passage through a group.
     pub fn group(&mut self, scenario: Symbol, group: Symbol, tags: TagSet, duration_ns: u64) {
-        let key = GroupKey { scenario, group, tags };
+        let key = GroupKey {
+            scenario,
+            group,
+            tags,
+        };
         let number = match self.groups.number(key) {
             Some(number) => number,
             None => {
@@ -272,12 +283,24 @@ impl Shard {
     }
 
     /// Records one value of a metric of the scenario's own.
-    pub fn custom(&mut self, metric: Symbol, kind: MetricKind, unit: Unit, tags: TagSet, value: f64) {
+    pub fn custom(
+        &mut self,
+        metric: Symbol,
+        kind: MetricKind,
+        unit: Unit,
+        tags: TagSet,
+        value: f64,
+    ) {
         if metric == Symbol::OTHER {
             // The metric's name is past the limit. Values of unlike metrics cannot be added up under one name.
             return self.limit_hit(limit::METRICS, 1);
         }
-        let key = CustomKey { metric, kind, unit, tags };
+        let key = CustomKey {
+            metric,
+            kind,
+            unit,
+            tags,
+        };
         let number = match self.customs.number(key) {
             Some(number) => number,
             None => {
@@ -302,7 +325,12 @@ impl Shard {
     /// Counts `n` hits of a limit.
     #[cold]
     pub fn limit_hit(&mut self, name: &'static str, n: u64) {
-        match self.book.limits.iter_mut().find(|(known, _)| *known == name) {
+        match self
+            .book
+            .limits
+            .iter_mut()
+            .find(|(known, _)| *known == name)
+        {
             Some((_, hits)) => *hits += n,
             None => self.book.limits.push((name, n)),
         }

@@ -112,7 +112,11 @@ impl Interner {
                 _ => whole = false,
             }
         }
-        let set = if whole { self.tag_set_of(&mut scratch) } else { None };
+        let set = if whole {
+            self.tag_set_of(&mut scratch)
+        } else {
+            None
+        };
         self.scratch = scratch;
         set
     }

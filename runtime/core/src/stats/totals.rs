@@ -173,7 +173,10 @@ impl Totals {
 
     /// Whether a custom metric is of the kind and unit that its name had first, and not one of Nettare's own.
     pub(crate) fn agrees(&mut self, key: &CustomKey) -> bool {
-        let first = *self.customs_known.entry(key.metric).or_insert((key.kind, key.unit));
+        let first = *self
+            .customs_known
+            .entry(key.metric)
+            .or_insert((key.kind, key.unit));
         first == (key.kind, key.unit) && builtin(self.names.text(key.metric)).is_none()
     }
 
@@ -182,7 +185,15 @@ impl Totals {
         for (name, hits) in book.limits.drain(..) {
             self.limit_hit(name, hits);
         }
-        let Totals { exchanges, phases, scenarios, checks, groups, interval, .. } = self;
+        let Totals {
+            exchanges,
+            phases,
+            scenarios,
+            checks,
+            groups,
+            interval,
+            ..
+        } = self;
         book.exchanges.drain(|number, figures| {
             let mine = translation.series[number as usize];
             exchanges.at(mine).merge(figures);
@@ -190,9 +201,15 @@ impl Totals {
                 interval.exchanges(figures);
             }
         });
-        book.phases.drain(|number, figures| phases.at(translation.phases[number as usize]).merge(figures));
+        book.phases.drain(|number, figures| {
+            phases
+                .at(translation.phases[number as usize])
+                .merge(figures)
+        });
         book.scenarios.drain(|number, figures| {
-            scenarios.at(translation.scenarios[number as usize]).merge(figures);
+            scenarios
+                .at(translation.scenarios[number as usize])
+                .merge(figures);
             interval.iterations(figures);
         });
         book.checks.drain(|number, figures| {
@@ -202,17 +219,23 @@ impl Totals {
                 interval.checks(figures);
             }
         });
-        book.groups.drain(|number, figures| groups.at(translation.groups[number as usize]).merge(figures));
+        book.groups.drain(|number, figures| {
+            groups
+                .at(translation.groups[number as usize])
+                .merge(figures)
+        });
         self.absorb_rest(translation, book);
     }
 
     fn absorb_rest(&mut self, translation: &Translation, book: &mut Book) {
         let mut conflicts = 0;
         let customs = &mut self.customs;
-        book.customs.drain(|number, figures| match translation.customs[number as usize] {
-            Some(mine) => customs.at(mine).merge(figures),
-            None => conflicts += figures.samples,
-        });
+        book.customs.drain(
+            |number, figures| match translation.customs[number as usize] {
+                Some(mine) => customs.at(mine).merge(figures),
+                None => conflicts += figures.samples,
+            },
+        );
         if conflicts > 0 {
             self.limit_hit(limit::METRIC_CONFLICT, conflicts);
         }
@@ -222,12 +245,15 @@ impl Totals {
         let (keys, examples) = (&delta.errors, &delta.error_examples);
         delta.book.errors.drain(|number, count| {
             let (kind, code) = keys[number as usize];
-            let total = self.errors.entry((kind, code)).or_insert_with(|| ErrorTotal {
-                kind,
-                code,
-                count: 0,
-                example: examples[number as usize].to_string(),
-            });
+            let total = self
+                .errors
+                .entry((kind, code))
+                .or_insert_with(|| ErrorTotal {
+                    kind,
+                    code,
+                    count: 0,
+                    example: examples[number as usize].to_string(),
+                });
             total.count += count;
         });
         let what = &delta.misuse;
@@ -236,7 +262,9 @@ impl Totals {
             *self.misuse.entry(what.to_owned()).or_default() += count;
         });
         for (check, why) in delta.check_examples.iter() {
-            self.check_examples.entry(translation.symbol(*check)).or_insert_with(|| why.clone());
+            self.check_examples
+                .entry(translation.symbol(*check))
+                .or_insert_with(|| why.clone());
         }
     }
 }

@@ -27,13 +27,19 @@ impl Translation {
             self.symbols.push(symbol);
         }
         for tags in delta.tag_sets.iter().skip(self.tag_sets.len()) {
-            let mut tags: Vec<Tag> = tags.iter().map(|(n, v)| (self.symbol(*n), self.symbol(*v))).collect();
+            let mut tags: Vec<Tag> = tags
+                .iter()
+                .map(|(n, v)| (self.symbol(*n), self.symbol(*v)))
+                .collect();
             let set = totals.names.tag_set_of(&mut tags).unwrap_or(TagSet::OTHER);
             self.tag_sets.push(set);
         }
         self.learn_exchanges(totals, delta);
         for scenario in delta.scenarios.iter().skip(self.scenarios.len()) {
-            let number = totals.scenarios.index.number_past_limit(self.symbol(*scenario));
+            let number = totals
+                .scenarios
+                .index
+                .number_past_limit(self.symbol(*scenario));
             self.scenarios.push(number);
         }
         self.learn_checks(totals, delta);
@@ -47,12 +53,22 @@ impl Translation {
         for key in delta.series.iter().skip(self.series.len()) {
             let key = self.series_key(key);
             let index = &mut totals.exchanges.index;
-            let number = index.number(key).unwrap_or_else(|| index.number_past_limit(key.other()));
+            let number = index
+                .number(key)
+                .unwrap_or_else(|| index.number_past_limit(key.other()));
             self.series.push(number);
         }
         for key in delta.phases.iter().skip(self.phases.len()) {
-            let PhaseKey { scenario, aside, name } = *key;
-            let key = PhaseKey { scenario: self.symbol(scenario), aside, name: self.symbol(name) };
+            let PhaseKey {
+                scenario,
+                aside,
+                name,
+            } = *key;
+            let key = PhaseKey {
+                scenario: self.symbol(scenario),
+                aside,
+                name: self.symbol(name),
+            };
             self.phases.push(totals.phases.index.number_past_limit(key));
         }
     }
@@ -66,7 +82,11 @@ impl Translation {
                 tags: self.tag_set(key.tags),
             };
             let index = &mut totals.checks.index;
-            self.checks.push(index.number(key).unwrap_or_else(|| index.number_past_limit(key.other())));
+            self.checks.push(
+                index
+                    .number(key)
+                    .unwrap_or_else(|| index.number_past_limit(key.other())),
+            );
         }
         for key in delta.groups.iter().skip(self.groups.len()) {
             let key = GroupKey {
@@ -75,17 +95,29 @@ impl Translation {
                 tags: self.tag_set(key.tags),
             };
             let index = &mut totals.groups.index;
-            self.groups.push(index.number(key).unwrap_or_else(|| index.number_past_limit(key.other())));
+            self.groups.push(
+                index
+                    .number(key)
+                    .unwrap_or_else(|| index.number_past_limit(key.other())),
+            );
         }
     }
 
     fn custom(&self, totals: &mut Totals, key: &CustomKey) -> Option<u32> {
-        let key = CustomKey { metric: self.symbol(key.metric), tags: self.tag_set(key.tags), ..*key };
+        let key = CustomKey {
+            metric: self.symbol(key.metric),
+            tags: self.tag_set(key.tags),
+            ..*key
+        };
         if !totals.agrees(&key) {
             return None;
         }
         let index = &mut totals.customs.index;
-        Some(index.number(key).unwrap_or_else(|| index.number_past_limit(key.other())))
+        Some(
+            index
+                .number(key)
+                .unwrap_or_else(|| index.number_past_limit(key.other())),
+        )
     }
 
     fn series_key(&self, key: &SeriesKey) -> SeriesKey {

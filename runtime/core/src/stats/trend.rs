@@ -35,12 +35,20 @@ impl Trend {
 
     /// An empty trend whose values are multiplied by `scale` (at least 1) before they are rounded.
     pub fn with_scale(scale: u32) -> Trend {
-        Trend { scale: scale.max(1), positive: Histogram::new(), negative: None }
+        Trend {
+            scale: scale.max(1),
+            positive: Histogram::new(),
+            negative: None,
+        }
     }
 
     /// A trend of both sides as they stand.
     pub fn from_sides(scale: u32, positive: Histogram, negative: Option<Histogram>) -> Trend {
-        Trend { scale: scale.max(1), positive, negative: negative.map(Box::new) }
+        Trend {
+            scale: scale.max(1),
+            positive,
+            negative: negative.map(Box::new),
+        }
     }
 
     /// Counts one value.
@@ -73,7 +81,10 @@ impl Trend {
 
     /// Adds all that another trend of the same scale counted.
     pub fn merge(&mut self, other: &Trend) {
-        debug_assert_eq!(self.scale, other.scale, "trends of one metric share their unit, and so their scale");
+        debug_assert_eq!(
+            self.scale, other.scale,
+            "trends of one metric share their unit, and so their scale"
+        );
         self.positive.merge(&other.positive);
         if let Some(negative) = &other.negative {
             self.negative_mut().merge(negative);
@@ -95,14 +106,25 @@ impl Trend {
 
     /// The smallest value.
     pub fn min(&self) -> Option<f64> {
-        let lowest = self.negative.as_ref().and_then(|n| n.max()).map(|m| -(m as f64));
-        lowest.or(self.positive.min().map(|m| m as f64)).map(|v| self.unscaled(v))
+        let lowest = self
+            .negative
+            .as_ref()
+            .and_then(|n| n.max())
+            .map(|m| -(m as f64));
+        lowest
+            .or(self.positive.min().map(|m| m as f64))
+            .map(|v| self.unscaled(v))
     }
 
     /// The largest value.
     pub fn max(&self) -> Option<f64> {
         let highest = self.positive.max().map(|m| m as f64);
-        let least_below = || self.negative.as_ref().and_then(|n| n.min()).map(|m| -(m as f64));
+        let least_below = || {
+            self.negative
+                .as_ref()
+                .and_then(|n| n.min())
+                .map(|m| -(m as f64))
+        };
         highest.or_else(least_below).map(|v| self.unscaled(v))
     }
 
@@ -169,7 +191,9 @@ mod tests {
 
     fn of(unit: Unit, values: &[f64]) -> Trend {
         let mut trend = Trend::new(unit);
-        values.iter().for_each(|value| trend.record(*value).expect("finite and in range"));
+        values
+            .iter()
+            .for_each(|value| trend.record(*value).expect("finite and in range"));
         trend
     }
 
@@ -226,7 +250,10 @@ mod tests {
         assert!(near(trend.mean().expect("samples"), -23.75 / 3.0));
 
         let mixed = of(Unit::Plain, &[-3.5, 7.25, 0.0]);
-        assert_eq!((mixed.min(), mixed.max(), mixed.quantile(0.5)), (Some(-3.5), Some(7.25), Some(0.0)));
+        assert_eq!(
+            (mixed.min(), mixed.max(), mixed.quantile(0.5)),
+            (Some(-3.5), Some(7.25), Some(0.0))
+        );
     }
 
     #[test]
@@ -236,12 +263,18 @@ mod tests {
         assert_eq!(trend.record(f64::NEG_INFINITY), Err(Misfit::NotFinite));
         assert_eq!(trend.count(), 0);
         assert_eq!(trend.record(1e30), Err(Misfit::OutOfRange));
-        assert_eq!((trend.count(), trend.max()), (1, Some(Histogram::MAX_VALUE as f64)));
+        assert_eq!(
+            (trend.count(), trend.max()),
+            (1, Some(Histogram::MAX_VALUE as f64))
+        );
     }
 
     #[test]
     fn an_empty_trend_has_no_figures() {
         let trend = Trend::new(Unit::Plain);
-        assert_eq!((trend.min(), trend.max(), trend.mean(), trend.quantile(0.5)), (None, None, None, None));
+        assert_eq!(
+            (trend.min(), trend.max(), trend.mean(), trend.quantile(0.5)),
+            (None, None, None, None)
+        );
     }
 }

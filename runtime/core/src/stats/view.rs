@@ -105,7 +105,9 @@ impl FigureRef<'_> {
     /// A figure of its own.
     pub fn to_figure(self) -> Figure {
         match self {
-            FigureRef::Histogram(histogram) => Figure::Trend(Trend::from_sides(1, histogram.clone(), None)),
+            FigureRef::Histogram(histogram) => {
+                Figure::Trend(Trend::from_sides(1, histogram.clone(), None))
+            }
             FigureRef::Trend(trend) => Figure::Trend(trend.clone()),
             FigureRef::Counter { value, samples } => Figure::Counter { value, samples },
             FigureRef::Rate { passes, fails } => Figure::Rate { passes, fails },
@@ -130,11 +132,23 @@ impl Figure {
         match (self, other) {
             (Figure::Trend(mine), FigureRef::Histogram(theirs)) => mine.merge_histogram(theirs),
             (Figure::Trend(mine), FigureRef::Trend(theirs)) => mine.merge(theirs),
-            (Figure::Counter { value, samples }, FigureRef::Counter { value: more, samples: others }) => {
+            (
+                Figure::Counter { value, samples },
+                FigureRef::Counter {
+                    value: more,
+                    samples: others,
+                },
+            ) => {
                 *value += more;
                 *samples += others;
             }
-            (Figure::Rate { passes, fails }, FigureRef::Rate { passes: more_passes, fails: more_fails }) => {
+            (
+                Figure::Rate { passes, fails },
+                FigureRef::Rate {
+                    passes: more_passes,
+                    fails: more_fails,
+                },
+            ) => {
                 *passes += more_passes;
                 *fails += more_fails;
             }
@@ -152,7 +166,11 @@ impl View<'_> {
             Key::Phase(key) => key.aside.is_aside(),
             Key::Check(key) => key.group.is_aside(),
             Key::Group(key) => key.group.is_aside(),
-            Key::Custom(key) => self.names.tags(key.tags).iter().any(|(_, value)| value.is_aside()),
+            Key::Custom(key) => self
+                .names
+                .tags(key.tags)
+                .iter()
+                .any(|(_, value)| value.is_aside()),
             Key::Scenario(_) | Key::Dropped(..) | Key::Untagged => false,
         }
     }
@@ -224,7 +242,10 @@ impl View<'_> {
         if let Some(kind) = key.error_kind {
             each("error_kind", kind.as_str());
         }
-        each("expected_response", if key.expected { "true" } else { "false" });
+        each(
+            "expected_response",
+            if key.expected { "true" } else { "false" },
+        );
     }
 
     fn tag(&self, name: &str, value: Symbol, each: &mut dyn FnMut(&str, &str)) {

@@ -67,7 +67,12 @@ impl Threshold {
         let tags_end = text.rfind('}').map_or(0, |at| at + 1);
         let Some(colon) = text[tags_end..].find(':').map(|at| tags_end + at) else {
             let problem = "there is no `:` between the metric and its condition";
-            return Err(error(text, text.len(), problem, "http_req_duration: p(95)<200"));
+            return Err(error(
+                text,
+                text.len(),
+                problem,
+                "http_req_duration: p(95)<200",
+            ));
         };
         let at_offset = |mut e: ThresholdError, offset: usize| {
             e.position += text[..offset].chars().count();
@@ -75,7 +80,8 @@ impl Threshold {
             e
         };
         let (metric, tags) = read_selector(&text[..colon]).map_err(|e| at_offset(e, 0))?;
-        let condition = condition(&metric, &text[colon + 1..]).map_err(|e| at_offset(e, colon + 1))?;
+        let condition =
+            condition(&metric, &text[colon + 1..]).map_err(|e| at_offset(e, colon + 1))?;
         Ok(Threshold {
             metric,
             tags,
@@ -96,10 +102,17 @@ fn read_selector(text: &str) -> Result<(String, BTreeMap<String, String>), Thres
         None => (text, None),
     };
     check_name(text, name)?;
-    let Some(brace) = tags else { return Ok((name.trim().to_owned(), BTreeMap::new())) };
+    let Some(brace) = tags else {
+        return Ok((name.trim().to_owned(), BTreeMap::new()));
+    };
     let whole = text.trim_end();
     if !whole.ends_with('}') {
-        return Err(error(text, whole.len(), "the tags are not closed by `}`", EXAMPLE));
+        return Err(error(
+            text,
+            whole.len(),
+            "the tags are not closed by `}`",
+            EXAMPLE,
+        ));
     }
     let mut tags = BTreeMap::new();
     for (start, part) in split_tags(whole, brace + 1, whole.len() - 1) {
@@ -108,10 +121,20 @@ fn read_selector(text: &str) -> Result<(String, BTreeMap<String, String>), Thres
         };
         let (tag, value) = (tag.trim(), value.trim());
         if tag.is_empty() || value.is_empty() {
-            return Err(error(text, start, "this tag lacks its name or its value", EXAMPLE));
+            return Err(error(
+                text,
+                start,
+                "this tag lacks its name or its value",
+                EXAMPLE,
+            ));
         }
         if tags.insert(tag.to_owned(), value.to_owned()).is_some() {
-            return Err(error(text, start, &format!("the tag `{tag}` is there twice"), EXAMPLE));
+            return Err(error(
+                text,
+                start,
+                &format!("the tag `{tag}` is there twice"),
+                EXAMPLE,
+            ));
         }
     }
     Ok((name.trim().to_owned(), tags))
@@ -120,14 +143,24 @@ fn read_selector(text: &str) -> Result<(String, BTreeMap<String, String>), Thres
 fn check_name(text: &str, name: &str) -> Result<(), ThresholdError> {
     const EXAMPLE: &str = "http_req_duration";
     if let Some(at) = name.find(['}', ':', '<', '>', '=', '!', '(']) {
-        return Err(error(text, at, "this cannot be part of a metric's name", EXAMPLE));
+        return Err(error(
+            text,
+            at,
+            "this cannot be part of a metric's name",
+            EXAMPLE,
+        ));
     }
     let trimmed = name.trim();
     if trimmed.is_empty() {
         return Err(error(text, 0, "there is no metric", EXAMPLE));
     }
     match near_miss(trimmed) {
-        Some(meant) => Err(error(text, 0, &format!("there is no metric `{trimmed}`, only one like it"), meant)),
+        Some(meant) => Err(error(
+            text,
+            0,
+            &format!("there is no metric `{trimmed}`, only one like it"),
+            meant,
+        )),
         None => Ok(()),
     }
 }
@@ -154,7 +187,11 @@ fn split_tags(text: &str, from: usize, to: usize) -> Vec<(usize, &str)> {
 /// Reads a condition on a metric.
 pub(super) fn condition(metric: &str, text: &str) -> Result<Condition, ThresholdError> {
     let metric = Metric::of(metric);
-    let mut cursor = Cursor { text, at: 0, example: metric.example() };
+    let mut cursor = Cursor {
+        text,
+        at: 0,
+        example: metric.example(),
+    };
     let start = cursor.skip_blanks();
     let aggregation = cursor.aggregation()?;
     if let Some(kind) = metric.kind.filter(|kind| !aggregation.fits(*kind)) {
@@ -166,8 +203,15 @@ pub(super) fn condition(metric: &str, text: &str) -> Result<Condition, Threshold
     let number_at = cursor.at;
     let limit = cursor.number()?;
     let scale = cursor.unit(&metric, aggregation)?;
-    metric.check_limit(limit, scale, aggregation).map_err(|problem| cursor.error_at(number_at, &problem))?;
-    Ok(Condition { aggregation, comparison, limit, scale })
+    metric
+        .check_limit(limit, scale, aggregation)
+        .map_err(|problem| cursor.error_at(number_at, &problem))?;
+    Ok(Condition {
+        aggregation,
+        comparison,
+        limit,
+        scale,
+    })
 }
 
 /// What is known of a metric before the run.
@@ -179,9 +223,18 @@ struct Metric {
 impl Metric {
     fn of(name: &str) -> Metric {
         match builtin(name) {
-            Some(&Builtin { kind, unit, .. }) => Metric { kind: Some(kind), unit: Some(unit) },
-            None if name.starts_with(GENERATOR_PREFIX) => Metric { kind: Some(MetricKind::Gauge), unit: None },
-            None => Metric { kind: None, unit: None },
+            Some(&Builtin { kind, unit, .. }) => Metric {
+                kind: Some(kind),
+                unit: Some(unit),
+            },
+            None if name.starts_with(GENERATOR_PREFIX) => Metric {
+                kind: Some(MetricKind::Gauge),
+                unit: None,
+            },
+            None => Metric {
+                kind: None,
+                unit: None,
+            },
         }
     }
 
@@ -195,9 +248,16 @@ impl Metric {
     }
 
     /// Refuses limits that no value of the metric could ever be on either side of.
-    fn check_limit(&self, limit: f64, scale: Scale, aggregation: Aggregation) -> Result<(), String> {
+    fn check_limit(
+        &self,
+        limit: f64,
+        scale: Scale,
+        aggregation: Aggregation,
+    ) -> Result<(), String> {
         if self.kind.is_some() && self.kind != Some(MetricKind::Gauge) && limit < 0.0 {
-            return Err(format!("the {aggregation} of this metric is never below zero"));
+            return Err(format!(
+                "the {aggregation} of this metric is never below zero"
+            ));
         }
         let highest = if scale == Scale::Percent { 100.0 } else { 1.0 };
         if self.kind == Some(MetricKind::Rate) && limit > highest {
@@ -210,7 +270,8 @@ impl Metric {
         match (scale, self.unit) {
             (Scale::Bare, _) => true,
             (Scale::Percent, _) => {
-                aggregation == Aggregation::Rate && matches!(self.kind, Some(MetricKind::Rate) | None)
+                aggregation == Aggregation::Rate
+                    && matches!(self.kind, Some(MetricKind::Rate) | None)
             }
             (_, None) => true,
             (Scale::Time(_), Some(unit)) => unit == Unit::Nanoseconds,
@@ -270,9 +331,13 @@ impl<'a> Cursor<'a> {
             "rate" => Ok(Aggregation::Rate),
             "count" => Ok(Aggregation::Count),
             "value" => Ok(Aggregation::Value),
-            "" => Err(self.error_at(start, "there is no aggregation (p(N), avg, med, min, max, rate, count or value)")),
+            "" => Err(self.error_at(
+                start,
+                "there is no aggregation (p(N), avg, med, min, max, rate, count or value)",
+            )),
             _ => {
-                let problem = format!("`{name}` is none of p(N), avg, med, min, max, rate, count, value");
+                let problem =
+                    format!("`{name}` is none of p(N), avg, med, min, max, rate, count, value");
                 Err(self.error_at(start, &problem))
             }
         }
@@ -307,13 +372,17 @@ impl<'a> Cursor<'a> {
             (">", Comparison::Greater),
         ];
         let found = table.into_iter().find(|(token, _)| self.accept(token));
-        found.map(|(_, comparison)| comparison).ok_or_else(|| self.error_at(start, "there is none of < <= > >= == !="))
+        found
+            .map(|(_, comparison)| comparison)
+            .ok_or_else(|| self.error_at(start, "there is none of < <= > >= == !="))
     }
 
     fn number(&mut self) -> Result<f64, ThresholdError> {
         let start = self.at;
         let negative = self.accept("-");
-        let digits = self.word(|c| c.is_ascii_digit() || c == '.' || c == '_').replace('_', "");
+        let digits = self
+            .word(|c| c.is_ascii_digit() || c == '.' || c == '_')
+            .replace('_', "");
         let number = digits.parse::<f64>().ok().filter(|n| n.is_finite());
         match number {
             Some(number) => Ok(if negative { -number } else { number }),

@@ -9,12 +9,22 @@ pub(super) fn near_miss(name: &str) -> Option<&'static str> {
         return None;
     }
     let close = |candidate: &&str| distance(&plain, candidate) <= tolerance(&plain);
-    BUILTINS.iter().map(|b| b.name).filter(close).min_by_key(|candidate| distance(&plain, candidate))
+    BUILTINS
+        .iter()
+        .map(|b| b.name)
+        .filter(close)
+        .min_by_key(|candidate| distance(&plain, candidate))
 }
 
 /// The built-in metrics' names are in lower case, with underscores.
 fn plain(name: &str) -> String {
-    let spell = |c: char| if matches!(c, '-' | '.' | ' ') { '_' } else { c.to_ascii_lowercase() };
+    let spell = |c: char| {
+        if matches!(c, '-' | '.' | ' ') {
+            '_'
+        } else {
+            c.to_ascii_lowercase()
+        }
+    };
     name.chars().map(spell).collect()
 }
 
@@ -57,12 +67,28 @@ mod tests {
     fn misspelt_metrics_are_recognised_and_others_left_alone() {
         let table = [
             ("a right name is no miss", "http_req_duration", None),
-            ("a letter too many", "http_req_durations", Some("http_req_duration")),
-            ("two letters swapped", "http_req_druation", Some("http_req_duration")),
-            ("dashes for underscores", "http-req-duration", Some("http_req_duration")),
+            (
+                "a letter too many",
+                "http_req_durations",
+                Some("http_req_duration"),
+            ),
+            (
+                "two letters swapped",
+                "http_req_druation",
+                Some("http_req_duration"),
+            ),
+            (
+                "dashes for underscores",
+                "http-req-duration",
+                Some("http_req_duration"),
+            ),
             ("capitals", "Checks", Some("checks")),
             ("the singular", "iteration", Some("iterations")),
-            ("a short word of the scenario's own, though close to vus", "bus", None),
+            (
+                "a short word of the scenario's own, though close to vus",
+                "bus",
+                None,
+            ),
             ("a word of the scenario's own", "orders_placed", None),
             ("half of a name is not a slip", "duration", None),
         ];

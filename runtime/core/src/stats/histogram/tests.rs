@@ -15,8 +15,11 @@ fn of(values: &[u64]) -> Histogram {
 
 /// The crate `hdrhistogram`, with the same geometry.
 fn reference(values: &[u64]) -> hdrhistogram::Histogram<u64> {
-    let mut histogram = hdrhistogram::Histogram::new_with_bounds(1, Histogram::MAX_VALUE, 3).expect("valid bounds");
-    values.iter().for_each(|value| histogram.record(*value).expect("in range"));
+    let mut histogram =
+        hdrhistogram::Histogram::new_with_bounds(1, Histogram::MAX_VALUE, 3).expect("valid bounds");
+    values
+        .iter()
+        .for_each(|value| histogram.record(*value).expect("in range"));
     histogram
 }
 
@@ -154,7 +157,11 @@ proptest! {
 #[test]
 fn the_last_bucket_ends_with_the_largest_value() {
     assert_eq!(highest_of(BUCKETS - 1), Histogram::MAX_VALUE);
-    assert_eq!(of(&[u64::MAX]), of(&[Histogram::MAX_VALUE]), "what is larger counts as the largest");
+    assert_eq!(
+        of(&[u64::MAX]),
+        of(&[Histogram::MAX_VALUE]),
+        "what is larger counts as the largest"
+    );
 }
 
 /// A run of 5 million fast requests in small: the count is exact, and the mean does not drift with the length of the run.
@@ -171,14 +178,25 @@ fn case_007_no_sample_is_lost_however_many_there_are() {
     for _ in 0..1_250_000 / 4 {
         period.iter().for_each(|value| histogram.record(*value));
     }
-    assert_eq!((histogram.count(), histogram.mean()), (2_500_000, Some(100_000.0)));
-    assert_eq!(histogram.heap_bytes(), held, "memory depends on the values, not on how many there are");
+    assert_eq!(
+        (histogram.count(), histogram.mean()),
+        (2_500_000, Some(100_000.0))
+    );
+    assert_eq!(
+        histogram.heap_bytes(),
+        held,
+        "memory depends on the values, not on how many there are"
+    );
 }
 
 /// One sample, or one sample in a short window, is a distribution like any other.
 #[test]
 fn case_014_a_window_of_any_size_has_percentiles() {
-    assert_eq!(Histogram::new().quantile(0.95), None, "no samples have no percentile, and not 0 either");
+    assert_eq!(
+        Histogram::new().quantile(0.95),
+        None,
+        "no samples have no percentile, and not 0 either"
+    );
     let one = of(&[777_777]);
     for quantile in [0.0, 0.5, 0.95, 1.0] {
         assert_eq!(one.quantile(quantile), Some(777_777));
@@ -190,10 +208,20 @@ fn case_014_a_window_of_any_size_has_percentiles() {
 #[test]
 fn the_rank_of_a_quantile_is_not_thrown_off_by_binary_fractions() {
     let table = [
-        ("7 % of 100 is the 7th, though 0.07 * 100 is a little more than 7", 0.07, 100, 7),
+        (
+            "7 % of 100 is the 7th, though 0.07 * 100 is a little more than 7",
+            0.07,
+            100,
+            7,
+        ),
         ("95 % of 20 is the 19th", 0.95, 20, 19),
         ("99.9 % of 1000 is the 999th", 0.999, 1000, 999),
-        ("29 % of 100 is the 29th, though 0.29 * 100 is a little less than 29", 0.29, 100, 29),
+        (
+            "29 % of 100 is the 29th, though 0.29 * 100 is a little less than 29",
+            0.29,
+            100,
+            29,
+        ),
         ("half of 3 is the 2nd", 0.5, 3, 2),
         ("0 is the first", 0.0, 10, 1),
         ("1 is the last", 1.0, 10, 10),
@@ -211,12 +239,20 @@ fn a_count_that_passes_32_bits_is_carried() {
     let mut histogram = Histogram::new();
     histogram.record_n(5_000, most);
     histogram.record(5_000);
-    assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(bucket_of(5_000), most + 1)], "by one more sample");
+    assert_eq!(
+        histogram.buckets().collect::<Vec<_>>(),
+        [(bucket_of(5_000), most + 1)],
+        "by one more sample"
+    );
 
     let mut doubled = histogram.clone();
     doubled.record_n(5_000, most);
     doubled.merge(&histogram);
-    assert_eq!(doubled.buckets().collect::<Vec<_>>(), [(bucket_of(5_000), 3 * most + 2)], "and by merging");
+    assert_eq!(
+        doubled.buckets().collect::<Vec<_>>(),
+        [(bucket_of(5_000), 3 * most + 2)],
+        "and by merging"
+    );
     assert_eq!(doubled.count(), 3 * most + 2);
 
     let mut wrapping = Histogram::new();
@@ -224,7 +260,11 @@ fn a_count_that_passes_32_bits_is_carried() {
     let mut other = Histogram::new();
     other.record_n(5_000, 10);
     wrapping.merge(&other);
-    assert_eq!(wrapping.buckets().collect::<Vec<_>>(), [(bucket_of(5_000), most + 10)], "and when a sum wraps");
+    assert_eq!(
+        wrapping.buckets().collect::<Vec<_>>(),
+        [(bucket_of(5_000), most + 10)],
+        "and when a sum wraps"
+    );
     wrapping.clear();
     assert!(wrapping.is_empty() && wrapping.buckets().next().is_none());
 }
@@ -235,5 +275,9 @@ fn a_usual_series_takes_12_to_24_kilobytes() {
     for microseconds in 100..1_600 {
         histogram.record(microseconds * 1_000);
     }
-    assert!((12_288..=24_576).contains(&histogram.heap_bytes()), "{}", histogram.heap_bytes());
+    assert!(
+        (12_288..=24_576).contains(&histogram.heap_bytes()),
+        "{}",
+        histogram.heap_bytes()
+    );
 }
