@@ -1,0 +1,358 @@
+//! The clocks, and whose CPU a nanosecond was. The only place of this crate that reads a clock.
+//!
+//! wasmtime calls a hook at every crossing between guest and host, switches between fibers included. Each crossing is stamped
+//! with the invariant time-stamp counter (10 ns a read; the thread's CPU clock would be 500), and the time since the crossing
+//! before goes to whoever had it:
+//!
+//! ```text
+//!             begin(check)            send                                    end(check)
+//!   guest ────┐          ┌──(check)───┐                           ┌──(check)──┐          ┌─── guest
+//!             └ host ────┘            └ host ─ suspended ─ host ──┘           └ host ────┘
+//!   scenario       │           check       nobody's                  check            scenario
+//!             the check's
+//! ```
+//!
+//! A guest segment is the scenario's, or the innermost open check's. The host's time in a synchronous call is the check's too: a
+//! question about a body is not free because the host answers it. What a virtual user spends suspended is nobody's.
+//!
+//! Besides, the meter knows for how long a virtual user has held its thread, calls that did not suspend it included: that is
+//! what decides when it must yield, and on which thread it belongs.
+
+use nettare_core::plan;
+use wasmtime::CallHook;
+
+/// Nanoseconds on the monotonic clock (`CLOCK_MONOTONIC`), the clock of phases and of `time.now`.
+pub(crate) fn monotonic_ns() -> u64 {
+    nanoseconds(rustix::time::clock_gettime(
+        rustix::time::ClockId::Monotonic,
+    ))
+}
+
+/// Nanoseconds since the Unix epoch.
+pub(crate) fn wall_clock_ns() -> u64 {
+    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::Realtime))
+}
+
+fn nanoseconds(time: rustix::time::Timespec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let fraction = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(fraction)
+}
+
+/// Who has the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Nobody of this virtual user.
+    Outside,
+    /// The guest.
+    Guest,
+    /// The host, answering the guest at once.
+    Host,
+    /// The virtual user is suspended.
+    Suspended,
+}
+
+/// One open check.
+#[derive(Debug)]
+struct Scope {
+    check: u32,
+    ticks: u64,
+    body_bytes: u64,
+}
+
+/// A check that was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed {
+    /// Its CPU; none when checks are not metered.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Bytes of bodies looked at within it.
+    pub(crate) body_bytes: u64,
+    /// Scopes within it that were still open.
+    pub(crate) left_open: u32,
+}
+
+/// What one call into the guest took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// Guest segments outside all checks.
+    pub(crate) scenario_ns: u64,
+    /// All guest segments.
+    pub(crate) segments_ns: u64,
+    /// The longest time for which the thread was held without a suspension.
+    pub(crate) longest_ns: u64,
+    /// Checks that were never ended.
+    pub(crate) left_open: u32,
+}
+
+/// The meter of one virtual user. Times are ticks of the clock until somebody asks.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    clock: quanta::Clock,
+    kind: plan::Meter,
+    side: Side,
+    /// Calls into the guest within each other: a host call may call the guest's allocator.
+    depth: u32,
+    /// The last crossing.
+    crossed: u64,
+    /// When this virtual user got the thread.
+    resumed: u64,
+    scenario: u64,
+    segments: u64,
+    longest: u64,
+    scopes: Vec<Scope>,
+    /// Scopes open within each other at most.
+    most_scopes: usize,
+}
+
+impl Meter {
+    pub(crate) fn new(kind: plan::Meter, most_scopes: u32) -> Meter {
+        Meter {
+            clock: quanta::Clock::new(),
+            kind,
+            side: Side::Outside,
+            depth: 0,
+            crossed: 0,
+            resumed: 0,
+            scenario: 0,
+            segments: 0,
+            longest: 0,
+            scopes: Vec::new(),
+            most_scopes: usize::try_from(most_scopes).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// A call into the guest is about to begin: everything counts from 0.
+    pub(crate) fn begin_call(&mut self) {
+        self.side = Side::Outside;
+        self.depth = 0;
+        self.scenario = 0;
+        self.segments = 0;
+        self.longest = 0;
+        self.scopes.clear();
+    }
+
+    /// The call has ended, in whatever way.
+    pub(crate) fn end_call(&mut self) -> Usage {
+        let left_open = u32::try_from(self.scopes.len()).unwrap_or(u32::MAX);
+        self.scopes.clear();
+        self.side = Side::Outside;
+        Usage {
+            scenario_ns: self.ns(self.scenario),
+            segments_ns: self.ns(self.segments),
+            longest_ns: self.ns(self.longest),
+            left_open,
+        }
+    }
+
+    /// The hook: guest and host change places.
+    pub(crate) fn cross(&mut self, hook: CallHook) {
+        let now = self.clock.raw();
+        let ticks = now.saturating_sub(self.crossed);
+        match hook {
+            CallHook::CallingWasm | CallHook::ReturningFromHost => {
+                self.enter_guest(hook, now, ticks)
+            }
+            CallHook::CallingHost | CallHook::ReturningFromWasm => {
+                self.leave_guest(hook, now, ticks)
+            }
+        }
+        self.crossed = now;
+    }
+
+    fn enter_guest(&mut self, hook: CallHook, now: u64, ticks: u64) {
+        match self.side {
+            Side::Outside | Side::Suspended => self.resumed = now,
+            Side::Host => self.charge_host(ticks),
+            Side::Guest => {}
+        }
+        if matches!(hook, CallHook::CallingWasm) {
+            self.depth += 1;
+        }
+        self.side = Side::Guest;
+    }
+
+    fn leave_guest(&mut self, hook: CallHook, now: u64, ticks: u64) {
+        if self.side == Side::Guest {
+            self.charge_guest(ticks);
+        }
+        if matches!(hook, CallHook::CallingHost) {
+            self.side = Side::Host;
+            return;
+        }
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth == 0 {
+            self.longest = self.longest.max(now.saturating_sub(self.resumed));
+            self.side = Side::Outside;
+        } else {
+            self.side = Side::Host;
+        }
+    }
+
+    /// The virtual user gives up its thread in the midst of a host call.
+    pub(crate) fn suspended(&mut self) {
+        self.longest = self.longest.max(self.crossed.saturating_sub(self.resumed));
+        self.side = Side::Suspended;
+    }
+
+    /// It has the thread again, still in the host call.
+    pub(crate) fn resumed(&mut self) {
+        self.resumed = self.clock.raw();
+        self.crossed = self.resumed;
+        self.side = Side::Host;
+    }
+
+    /// How long the virtual user has held its thread.
+    pub(crate) fn held_ns(&self) -> u64 {
+        self.ns(self.clock.raw().saturating_sub(self.resumed))
+    }
+
+    /// All guest segments of this call so far.
+    pub(crate) fn segments_ns(&self) -> u64 {
+        self.ns(self.segments)
+    }
+
+    /// Opens a check; false when too many are open.
+    pub(crate) fn open(&mut self, check: u32) -> bool {
+        if self.scopes.len() >= self.most_scopes {
+            return false;
+        }
+        self.scopes.push(Scope {
+            check,
+            ticks: 0,
+            body_bytes: 0,
+        });
+        true
+    }
+
+    /// Closes a check and all within it; none when it is not open.
+    pub(crate) fn close(&mut self, check: u32) -> Option<Closed> {
+        let position = self.scopes.iter().rposition(|scope| scope.check == check)?;
+        let left_open = u32::try_from(self.scopes.len() - position - 1).unwrap_or(u32::MAX);
+        self.scopes.truncate(position + 1);
+        let scope = self.scopes.pop()?;
+        let cpu_ns = match self.kind {
+            plan::Meter::Time => Some(self.ns(scope.ticks)),
+            plan::Meter::Off => None,
+        };
+        Some(Closed {
+            cpu_ns,
+            body_bytes: scope.body_bytes,
+            left_open,
+        })
+    }
+
+    /// Bytes of a body were looked at.
+    pub(crate) fn looked_at(&mut self, bytes: u64) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.body_bytes = scope.body_bytes.saturating_add(bytes);
+        }
+    }
+
+    fn charge_guest(&mut self, ticks: u64) {
+        self.segments += ticks;
+        match self.scopes.last_mut() {
+            Some(scope) => scope.ticks += ticks,
+            None => self.scenario += ticks,
+        }
+    }
+
+    fn charge_host(&mut self, ticks: u64) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.ticks += ticks;
+        }
+    }
+
+    fn ns(&self, ticks: u64) -> u64 {
+        self.clock.delta_as_nanos(0, ticks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter() -> Meter {
+        Meter::new(plan::Meter::Time, 2)
+    }
+
+    #[test]
+    fn an_inner_check_closes_without_touching_the_outer() {
+        let mut meter = meter();
+        assert!(meter.open(1));
+        assert!(meter.open(2));
+        meter.looked_at(7);
+        let inner = meter.close(2).unwrap();
+        assert_eq!((inner.body_bytes, inner.left_open), (7, 0));
+        let outer = meter.close(1).unwrap();
+        assert_eq!(
+            (outer.body_bytes, outer.left_open),
+            (0, 0),
+            "bytes are charged to the innermost"
+        );
+    }
+
+    #[test]
+    fn closing_an_outer_check_closes_what_is_open_within() {
+        let mut meter = meter();
+        meter.open(1);
+        meter.open(2);
+        assert_eq!(meter.close(1).unwrap().left_open, 1);
+        assert_eq!(meter.close(2), None);
+    }
+
+    #[test]
+    fn scopes_are_bounded_and_end_with_the_call() {
+        let mut meter = meter();
+        assert!(meter.open(1) && meter.open(1) && !meter.open(1));
+        assert_eq!(meter.end_call().left_open, 2);
+        meter.begin_call();
+        assert_eq!(meter.end_call(), Usage::default());
+    }
+
+    #[test]
+    fn a_nested_call_of_the_allocator_is_a_guest_segment_within_a_host_call() {
+        let mut meter = meter();
+        meter.begin_call();
+        for hook in [
+            CallHook::CallingWasm,
+            CallHook::CallingHost,
+            CallHook::CallingWasm,
+            CallHook::ReturningFromWasm,
+            CallHook::ReturningFromHost,
+        ] {
+            meter.cross(hook);
+        }
+        assert_eq!(meter.side, Side::Guest);
+        meter.cross(CallHook::ReturningFromWasm);
+        assert_eq!(meter.side, Side::Outside);
+        let segments = meter.segments;
+        assert_eq!(segments, meter.scenario);
+    }
+
+    #[test]
+    fn time_suspended_is_nobodys() {
+        let mut meter = meter();
+        meter.begin_call();
+        meter.cross(CallHook::CallingWasm);
+        meter.open(1);
+        meter.cross(CallHook::CallingHost);
+        meter.suspended();
+        let (before, segments) = (meter.scopes[0].ticks, meter.segments);
+        let waited = std::iter::repeat_with(|| meter.clock.raw())
+            .take(1000)
+            .last();
+        assert!(waited > Some(meter.crossed));
+        meter.side = Side::Suspended;
+        meter.cross(CallHook::ReturningFromHost);
+        assert_eq!((meter.scopes[0].ticks, meter.segments), (before, segments));
+    }
+
+    #[test]
+    fn nothing_is_said_of_cpu_when_the_meter_is_off() {
+        let mut meter = Meter::new(plan::Meter::Off, 8);
+        meter.open(1);
+        assert_eq!(meter.close(1).unwrap().cpu_ns, None);
+    }
+}

@@ -1,0 +1,320 @@
+//! What lives in a virtual user's store: all that the imports work on.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use nettare_core::sample::{CallTiming, ErrorKind, Failure, Phases, Stamp};
+use wasmtime::component::ResourceTable;
+
+use crate::doors::{Cancelled, Host, HttpReply, HttpRequest, LogLevel};
+use crate::limits::{Limiter, RECORDS_MOST, RECORDS_WAITING};
+use crate::meter::Meter;
+use crate::random::Random;
+use crate::record::Record;
+use crate::registry::{Registry, SeriesId};
+use crate::vu::{StopFlag, VuLimits, Yields};
+
+pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// [`Host`] without its types, so that the imports are compiled once, here, and not again in every crate that has a host. It
+/// costs an allocation for each call that waits, of the hundred or so that such a call makes anyway.
+pub(crate) trait Doors: Send {
+    fn http(&mut self, request: Arc<HttpRequest>) -> Boxed<HttpReply>;
+    fn sleep(&mut self, nanoseconds: u64) -> Boxed<Result<(), Cancelled>>;
+    fn abort(&mut self, why: String);
+    fn log(&mut self, level: LogLevel, message: String);
+    fn records(&mut self) -> &mut Vec<Record>;
+    fn flush_records(&mut self);
+    fn as_any(&mut self) -> &mut dyn Any;
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<H: Host> Doors for H {
+    fn http(&mut self, request: Arc<HttpRequest>) -> Boxed<HttpReply> {
+        Box::pin(Host::http(self, request))
+    }
+
+    fn sleep(&mut self, nanoseconds: u64) -> Boxed<Result<(), Cancelled>> {
+        Box::pin(Host::sleep(self, nanoseconds))
+    }
+
+    fn abort(&mut self, why: String) {
+        Host::abort(self, why);
+    }
+
+    fn log(&mut self, level: LogLevel, message: String) {
+        Host::log(self, level, message);
+    }
+
+    fn records(&mut self) -> &mut Vec<Record> {
+        Host::records(self)
+    }
+
+    fn flush_records(&mut self) {
+        Host::flush_records(self);
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// Doors that lead nowhere: for `describe`, and for the moment in which a virtual user changes its instance.
+#[derive(Debug, Default)]
+pub(crate) struct NoHost {
+    records: Vec<Record>,
+}
+
+impl Host for NoHost {
+    type Reply = std::future::Ready<HttpReply>;
+    type Sleep = std::future::Ready<Result<(), Cancelled>>;
+
+    fn http(&mut self, _request: Arc<HttpRequest>) -> Self::Reply {
+        let message = "there is no world outside yet".to_owned();
+        let last = Phases::default();
+        let timing = CallTiming {
+            last,
+            sum: last,
+            hops: 0,
+            stamp: Stamp::User,
+            decode_ns: 0,
+            ready_at_ns: 0,
+        };
+        let result = Err(Failure {
+            kind: ErrorKind::Denied,
+            code: 0,
+            message,
+        });
+        std::future::ready(HttpReply {
+            result,
+            timing,
+            series: SeriesId(0),
+        })
+    }
+
+    fn sleep(&mut self, _nanoseconds: u64) -> Self::Sleep {
+        std::future::ready(Err(Cancelled))
+    }
+
+    fn abort(&mut self, _why: String) {}
+
+    fn log(&mut self, level: LogLevel, message: String) {
+        tracing::debug!(?level, "describe: {message}");
+    }
+
+    fn records(&mut self) -> &mut Vec<Record> {
+        &mut self.records
+    }
+
+    fn flush_records(&mut self) {
+        self.records.clear();
+    }
+}
+
+/// Which hook is running: what a guest may do depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// `describe`: nothing of the world outside.
+    Describe,
+    /// Any other.
+    Live,
+}
+
+/// Tags that a guest put on its virtual user.
+#[derive(Debug, Default)]
+pub(crate) struct Tags {
+    /// Sorted by key.
+    pub(crate) list: Vec<(String, String)>,
+    /// Another number for each other set of tags; 0 when there are none.
+    pub(crate) version: u64,
+    /// The last version given.
+    last_version: u64,
+}
+
+impl Tags {
+    /// Puts a tag, in place of one of the same key.
+    pub(crate) fn put(&mut self, key: String, value: String) {
+        put(&mut self.list, key, value);
+        self.last_version += 1;
+        self.version = self.last_version;
+    }
+
+    /// Takes all off; whether there were any.
+    pub(crate) fn clear(&mut self) -> bool {
+        self.version = 0;
+        let had_some = !self.list.is_empty();
+        self.list.clear();
+        had_some
+    }
+}
+
+/// Puts a tag into a list that is sorted by key.
+pub(crate) fn put(list: &mut Vec<(String, String)>, key: String, value: String) {
+    match list.binary_search_by(|(other, _)| other.as_str().cmp(&key)) {
+        Ok(index) => list[index].1 = value,
+        Err(index) => list.insert(index, (key, value)),
+    }
+}
+
+/// A group that was begun.
+#[derive(Debug)]
+pub(crate) struct OpenGroup {
+    pub(crate) group: u32,
+    pub(crate) begun_ns: u64,
+}
+
+/// What a virtual user has in common with all others of its run.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) env: Arc<BTreeMap<String, String>>,
+    pub(crate) started_ns: u64,
+}
+
+/// All that the imports of one virtual user work on.
+pub(crate) struct State {
+    pub(crate) doors: Box<dyn Doors>,
+    pub(crate) run: Run,
+    pub(crate) vu: u32,
+    pub(crate) iteration: u64,
+    pub(crate) phase: Phase,
+    pub(crate) limits: VuLimits,
+    pub(crate) cpu_budget_ns: u64,
+    pub(crate) limiter: Limiter,
+    pub(crate) stop: StopFlag,
+    pub(crate) yields: Yields,
+    pub(crate) meter: Meter,
+    pub(crate) random: Random,
+    /// Requests, responses and calls that the guest has handles on. Its instance's, and gone with it.
+    pub(crate) table: ResourceTable,
+    /// The guest's tags on this virtual user, until the iteration ends.
+    pub(crate) tags: Tags,
+    /// Groups begun and not ended, the innermost last.
+    pub(crate) groups: Vec<OpenGroup>,
+    pub(crate) log_lines: u32,
+    /// Whether the stopping run cut a wait short in this call.
+    pub(crate) was_cancelled: bool,
+    /// Misuse and limits hit in this call, summed so that a loop of either does not flood the records.
+    pub(crate) misuse: Vec<(&'static str, u64)>,
+    pub(crate) limits_hit: Vec<(&'static str, u64)>,
+}
+
+impl State {
+    /// A state of nobody: no doors, no room, no budget. What a virtual user has is put in by its maker.
+    pub(crate) fn hollow() -> State {
+        let limits = VuLimits::default();
+        State {
+            doors: Box::new(NoHost::default()),
+            run: Run {
+                registry: Arc::default(),
+                env: Arc::default(),
+                started_ns: 0,
+            },
+            vu: 0,
+            iteration: 0,
+            phase: Phase::Describe,
+            limits,
+            cpu_budget_ns: 0,
+            limiter: Limiter::new(0, 0),
+            stop: StopFlag::default(),
+            yields: Yields::default(),
+            meter: Meter::new(nettare_core::plan::Meter::Off, 0),
+            random: Random::new(0, 0),
+            table: table(&limits),
+            tags: Tags::default(),
+            groups: Vec::new(),
+            log_lines: 0,
+            was_cancelled: false,
+            misuse: Vec::new(),
+            limits_hit: Vec::new(),
+        }
+    }
+
+    /// Hands something to the statistics.
+    pub(crate) fn record(&mut self, record: Record) {
+        if self.doors.records().len() >= RECORDS_WAITING {
+            self.doors.flush_records();
+            if self.doors.records().len() >= RECORDS_MOST {
+                self.limit_hit("records");
+                return;
+            }
+        }
+        self.doors.records().push(record);
+    }
+
+    /// Counts what a guest did wrong without a way to be told.
+    pub(crate) fn misuse(&mut self, what: &'static str) {
+        count(&mut self.misuse, what);
+    }
+
+    /// Counts that a limit was hit.
+    pub(crate) fn limit_hit(&mut self, name: &'static str) {
+        count(&mut self.limits_hit, name);
+    }
+
+    /// The innermost group's number, or 0.
+    pub(crate) fn group(&self) -> u32 {
+        self.groups.last().map_or(0, |open| open.group)
+    }
+
+    /// Whether a name, tag or the like is short enough.
+    pub(crate) fn is_short(&self, text: &str) -> bool {
+        text.len() <= usize::try_from(self.limits.name_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// A call into the guest is about to begin.
+    pub(crate) fn begin_call(&mut self, iteration: Option<u64>) {
+        self.meter.begin_call();
+        self.random.begin(iteration);
+        self.log_lines = 0;
+        self.was_cancelled = false;
+    }
+
+    /// It has ended: what was open is closed, what was counted is told.
+    pub(crate) fn end_call(&mut self) -> crate::meter::Usage {
+        let usage = self.meter.end_call();
+        for _ in 0..usage.left_open {
+            self.misuse("check-not-ended");
+        }
+        for _ in 0..self.groups.len() {
+            self.misuse("group-not-ended");
+        }
+        self.groups.clear();
+        if self.tags.clear() {
+            self.record(Record::Tags(Arc::from([])));
+        }
+        for (what, count) in std::mem::take(&mut self.misuse) {
+            self.doors.records().push(Record::Misuse { what, count });
+        }
+        for (name, count) in std::mem::take(&mut self.limits_hit) {
+            self.doors.records().push(Record::Limit { name, count });
+        }
+        usage
+    }
+
+    /// Everything of a lost instance is forgotten.
+    pub(crate) fn forget_instance(&mut self) {
+        self.table = table(&self.limits);
+        self.limiter.reset();
+    }
+}
+
+fn table(limits: &VuLimits) -> ResourceTable {
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+    table
+}
+
+fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str) {
+    match counts.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((name, 1)),
+    }
+}
