@@ -1,20 +1,47 @@
 //! What is to be run, apart from how: validated, serialisable, printable, and split over workers by [`crate::segment`].
 //!
-//! A plan is made by the command line from defaults, the scenario's own options, a plan file, the environment and flags, in
-//! this order of rising precedence. Durations are nanoseconds here; people write them as [`crate::units`] says.
+//! A plan is made from defaults, the scenario's own options, a plan file, the environment and flags, in this order of rising
+//! precedence:
+//!
+//! ```text
+//!   flags, environment ──► Options ─┐
+//!   plan file ─► PlanFile ─► Options ─┼─ Layers::resolve ─► Plan, and the Origin of each value
+//!   the guest ─► PlanFile ─► Options ─┘                      │
+//!                                                            └─ printed in the syntax of plan files
+//! ```
+//!
+//! Durations are nanoseconds here, sizes bytes; people write and read them as [`crate::units`] says.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod entry;
+mod error;
 mod executor;
+mod file;
+mod form;
 mod keyword;
 mod limits;
+mod load;
+mod options;
+mod origin;
+mod resolve;
 mod run;
+mod strict;
+mod validate;
 
+#[cfg(test)]
+mod tests;
+
+pub use self::error::PlanError;
 pub use self::executor::{Executor, ExecutorKind, Rate};
+pub use self::file::{Isolation, PlanFile};
 pub use self::keyword::KeywordError;
 pub use self::limits::Limits;
+pub use self::options::Options;
+pub use self::origin::{Origin, Origins};
+pub use self::resolve::{Defaults, Layers, Resolved};
 pub use self::run::{ConnectionPolicy, GuestThread, HttpVersions, Meter, RunOptions, Timestamps};
 
 use crate::threshold::Threshold;
@@ -26,16 +53,21 @@ pub struct Plan {
     /// Settings of the run as a whole.
     pub run: RunOptions,
     /// The scenarios, in the order in which they were written.
+    #[serde(with = "form::scenarios")]
     pub scenarios: Vec<Scenario>,
     /// What the totals are judged by.
+    #[serde(
+        default,
+        with = "form::thresholds",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub thresholds: Vec<Threshold>,
     /// Every limit that has a name.
     pub limits: Limits,
 }
 
 /// One scenario of a plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Its name in metrics.
     pub name: String,
@@ -44,7 +76,6 @@ pub struct Scenario {
     /// How many, and when.
     pub executor: Executor,
     /// How long iterations under way may take to end once no more are started.
-    #[serde(rename = "graceful-stop", with = "crate::units::duration")]
     pub graceful_stop_ns: u64,
     /// Added to the run's, and above it.
     pub env: BTreeMap<String, String>,
@@ -58,8 +89,7 @@ impl Scenario {
 }
 
 /// What a virtual user does in an iteration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Calls a WebAssembly guest.
     Guest {
@@ -83,5 +113,6 @@ pub struct QuickRequest {
     /// Header fields in order; names may repeat.
     pub headers: Vec<(String, String)>,
     /// The body.
+    #[serde(with = "form::body")]
     pub body: Vec<u8>,
 }

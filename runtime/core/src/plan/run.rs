@@ -14,10 +14,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[serde(rename_all = "kebab-case")]
 pub struct RunOptions {
     /// Hosts, addresses and networks that guests may reach, besides loopback.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
     /// What guests see as their environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Tags on every sample.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
     /// Whose connections are whose.
     pub connections: ConnectionPolicy,

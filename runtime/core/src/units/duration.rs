@@ -53,32 +53,6 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D:
     .read(deserializer)
 }
 
-/// The same for a duration that may be absent.
-pub mod option {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    /// For `#[serde(serialize_with)]`.
-    pub fn serialize<S: Serializer>(
-        duration_ns: &Option<u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match duration_ns {
-            Some(duration_ns) => serializer.serialize_some(&super::format(*duration_ns)),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    /// For `#[serde(deserialize_with)]`.
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<u64>, D::Error> {
-        #[derive(Deserialize)]
-        struct Present(#[serde(with = "super")] u64);
-        let present = Option::<Present>::deserialize(deserializer)?;
-        Ok(present.map(|Present(duration_ns)| duration_ns))
-    }
-}
-
 /// The same for a duration that may be without end: `forever` is the largest number of nanoseconds.
 pub mod or_forever {
     use serde::{Deserializer, Serializer};

@@ -1,0 +1,457 @@
+//! What no plan may say.
+
+use std::collections::BTreeMap;
+
+use super::{Executor, Limits, Plan, PlanError, Rate, RunOptions, Scenario};
+
+/// Virtual users of a run at most: far beyond what a machine holds, and a typing error beyond that.
+const MAX_VUS: u32 = 1_000_000;
+
+/// Workers at most.
+const MAX_WORKERS: u32 = 1_024;
+
+/// One page of a guest's memory; with less no guest starts.
+const WASM_PAGE_BYTES: u64 = 64 << 10;
+
+/// All that a 32-bit guest can address.
+const WASM32_BYTES: u64 = 4 << 30;
+
+/// Tags that samples get from what was measured.
+const OWN_TAGS: [&str; 10] = [
+    "scenario",
+    "group",
+    "name",
+    "method",
+    "status",
+    "proto",
+    "check",
+    "error_kind",
+    "target",
+    "expected_response",
+];
+
+impl Plan {
+    /// Whether the plan can be run as far as can be said without a machine. The error is about the first thing found.
+    pub fn validate(&self) -> Result<(), PlanError> {
+        self.run.validate()?;
+        self.limits.validate()?;
+        match self.scenarios.as_slice() {
+            [] => Err(PlanError::about(
+                "scenarios",
+                "is empty",
+                "add a table [scenarios.NAME]",
+            )),
+            [scenario] => scenario.validate(),
+            _ => Err(PlanError::about(
+                "scenarios",
+                format!(
+                    "has {} tables, and more than one comes with a later version",
+                    self.scenarios.len()
+                ),
+                "leave one",
+            )),
+        }
+    }
+}
+
+/// Refuses a value that is nothing where something is needed.
+fn more_than_nothing(key: &'static str, value: u64, example: &str) -> Result<(), PlanError> {
+    match value {
+        0 => Err(PlanError::about(
+            key,
+            "is 0",
+            format!("give for instance {example}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn at_most(key: &'static str, value: u64, most: u64) -> Result<(), PlanError> {
+    match value {
+        value if value > most => Err(PlanError::about(
+            key,
+            format!("is {value}"),
+            format!("give at most {most}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl RunOptions {
+    fn validate(&self) -> Result<(), PlanError> {
+        more_than_nothing("timeout", self.timeout_ns, "60s")?;
+        if let Some(workers) = self.workers {
+            more_than_nothing("workers", u64::from(workers), "1")?;
+            at_most("workers", u64::from(workers), u64::from(MAX_WORKERS))?;
+        }
+        if let Some(patience_ns) = self.abort_unanswered_ns {
+            more_than_nothing("abort-unanswered", patience_ns, "10s or never")?;
+        }
+        if self.warmup_ns > 0 {
+            return Err(PlanError::about(
+                "warmup",
+                "comes with a later version",
+                "leave it out",
+            ));
+        }
+        // RFC 9110, section 5.5: a field value holds visible characters, spaces and tabs.
+        if self.user_agent.chars().any(|c| c.is_control() && c != '\t') {
+            return Err(PlanError::about(
+                "user-agent",
+                "holds a control character",
+                "leave it out",
+            ));
+        }
+        valid_env(&self.env)?;
+        valid_tags(&self.tags)
+    }
+}
+
+impl Limits {
+    fn validate(&self) -> Result<(), PlanError> {
+        if !(WASM_PAGE_BYTES..=WASM32_BYTES).contains(&self.guest_memory_bytes) {
+            let problem = "is not between 64KiB, with which a guest can start, and 4GiB, which it can address";
+            return Err(PlanError::about(
+                "guest-memory",
+                problem,
+                "give for instance 64MiB",
+            ));
+        }
+        more_than_nothing("guest-cpu", self.guest_cpu_ns, "10s")?;
+        more_than_nothing("body", self.body_bytes, "64MiB")?;
+        if self.bodies_bytes < self.body_bytes {
+            let problem = "is less than `body`, so that the largest body allowed would never fit";
+            return Err(PlanError::about(
+                "bodies",
+                problem,
+                "raise `bodies` or lower `body`",
+            ));
+        }
+        more_than_nothing("series", u64::from(self.series), "1000")
+    }
+}
+
+impl Scenario {
+    fn validate(&self) -> Result<(), PlanError> {
+        if self.name.trim().is_empty() {
+            return Err(PlanError::about(
+                "scenario-name",
+                "is empty",
+                "name the table, as in [scenarios.checkout]",
+            ));
+        }
+        valid_env(&self.env)?;
+        valid_tags(&self.tags)?;
+        self.executor.validate()
+    }
+}
+
+impl Executor {
+    fn validate(&self) -> Result<(), PlanError> {
+        match *self {
+            Executor::ConstantVus { vus, duration_ns } => {
+                valid_vus("vus", vus)?;
+                more_than_nothing("duration", duration_ns, "30s")
+            }
+            Executor::SharedIterations {
+                vus,
+                iterations,
+                max_duration_ns,
+                rate,
+            } => {
+                valid_vus("vus", vus)?;
+                more_than_nothing("iterations", iterations, "100")?;
+                more_than_nothing("max-duration", max_duration_ns, "10m")?;
+                rate.map_or(Ok(()), valid_rate)
+            }
+            Executor::PerVuIterations {
+                vus,
+                iterations,
+                max_duration_ns,
+            } => {
+                valid_vus("vus", vus)?;
+                more_than_nothing("iterations", iterations, "100")?;
+                more_than_nothing("max-duration", max_duration_ns, "10m")
+            }
+            Executor::ConstantArrivalRate {
+                rate,
+                duration_ns,
+                pre_allocated_vus,
+                max_vus,
+            } => {
+                valid_rate(rate)?;
+                more_than_nothing("duration", duration_ns, "30s")?;
+                valid_vus("max-vus", max_vus)?;
+                if pre_allocated_vus > max_vus {
+                    let problem = format!(
+                        "is {max_vus}, less than the {pre_allocated_vus} of `pre-allocated-vus`"
+                    );
+                    return Err(PlanError::about(
+                        "max-vus",
+                        problem,
+                        "raise the one or lower the other",
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn valid_vus(key: &'static str, vus: u32) -> Result<(), PlanError> {
+    more_than_nothing(key, u64::from(vus), "10")?;
+    at_most(key, u64::from(vus), u64::from(MAX_VUS))
+}
+
+fn valid_rate(rate: Rate) -> Result<(), PlanError> {
+    more_than_nothing("rate", rate.arrivals.min(rate.per_ns), "200/s")?;
+    if rate.arrivals > rate.per_ns {
+        return Err(PlanError::about(
+            "rate",
+            "is more than one in a nanosecond, the unit of time",
+            "give a lower one",
+        ));
+    }
+    Ok(())
+}
+
+/// POSIX.1-2017, section 8.1: a name has no equals sign.
+fn valid_env(env: &BTreeMap<String, String>) -> Result<(), PlanError> {
+    match env
+        .keys()
+        .find(|name| name.is_empty() || name.contains('='))
+    {
+        Some(name) => Err(PlanError::about(
+            "env",
+            format!("has the name `{name}`"),
+            "give a name without `=`",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn valid_tags(tags: &BTreeMap<String, String>) -> Result<(), PlanError> {
+    let taken = |name: &&String| name.is_empty() || OWN_TAGS.contains(&name.as_str());
+    match tags.keys().find(taken) {
+        Some(name) => {
+            let problem =
+                format!("has the name `{name}`, which samples have from what was measured");
+            Err(PlanError::about("tags", problem, "choose another name"))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Work;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+    const RATE: Rate = Rate {
+        arrivals: 10,
+        per_ns: SECOND_NS,
+    };
+
+    fn plan(executor: Executor) -> Plan {
+        let scenario = Scenario {
+            name: "checkout".to_owned(),
+            work: Work::Guest {
+                file: "checkout.wasm".to_owned(),
+                scenario: None,
+            },
+            executor,
+            graceful_stop_ns: 0,
+            env: BTreeMap::new(),
+            tags: BTreeMap::new(),
+        };
+        Plan {
+            run: RunOptions::default(),
+            scenarios: vec![scenario],
+            thresholds: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    fn valid() -> Plan {
+        plan(Executor::ConstantVus {
+            vus: 1,
+            duration_ns: SECOND_NS,
+        })
+    }
+
+    fn arrivals(rate: Rate, pre_allocated_vus: u32, max_vus: u32) -> Executor {
+        Executor::ConstantArrivalRate {
+            rate,
+            duration_ns: SECOND_NS,
+            pre_allocated_vus,
+            max_vus,
+        }
+    }
+
+    #[test]
+    fn loads_without_a_meaning_are_refused() {
+        let forever = u64::MAX;
+        let table = [
+            (
+                Executor::ConstantVus {
+                    vus: 0,
+                    duration_ns: 1,
+                },
+                "`vus` is 0; give for instance 10",
+            ),
+            (
+                Executor::ConstantVus {
+                    vus: 1,
+                    duration_ns: 0,
+                },
+                "`duration` is 0; give for instance 30s",
+            ),
+            (
+                Executor::ConstantVus {
+                    vus: 2_000_000,
+                    duration_ns: 1,
+                },
+                "`vus` is 2000000; give at most 1000000",
+            ),
+            (
+                Executor::SharedIterations {
+                    vus: 1,
+                    iterations: 0,
+                    max_duration_ns: forever,
+                    rate: None,
+                },
+                "`iterations` is 0; give for instance 100",
+            ),
+            (
+                Executor::SharedIterations {
+                    vus: 1,
+                    iterations: 1,
+                    max_duration_ns: forever,
+                    rate: Some(Rate {
+                        arrivals: 0,
+                        per_ns: 1,
+                    }),
+                },
+                "`rate` is 0; give for instance 200/s",
+            ),
+            (
+                Executor::PerVuIterations {
+                    vus: 1,
+                    iterations: 1,
+                    max_duration_ns: 0,
+                },
+                "`max-duration` is 0; give for instance 10m",
+            ),
+            (
+                arrivals(RATE, 20, 10),
+                "`max-vus` is 10, less than the 20 of `pre-allocated-vus`; raise the one or lower the other",
+            ),
+            (
+                arrivals(
+                    Rate {
+                        arrivals: 1,
+                        per_ns: 0,
+                    },
+                    1,
+                    1,
+                ),
+                "`rate` is 0; give for instance 200/s",
+            ),
+            (
+                arrivals(
+                    Rate {
+                        arrivals: 2,
+                        per_ns: 1,
+                    },
+                    1,
+                    1,
+                ),
+                "`rate` is more than one in a nanosecond, the unit of time; give a lower one",
+            ),
+        ];
+        for (executor, expected) in table {
+            let error = plan(executor).validate().expect_err(expected);
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn unusual_loads_are_legal() {
+        let table = [
+            (
+                Executor::SharedIterations {
+                    vus: 10,
+                    iterations: 3,
+                    max_duration_ns: u64::MAX,
+                    rate: Some(RATE),
+                },
+                "fewer iterations than virtual users",
+            ),
+            (
+                arrivals(RATE, 0, 10),
+                "no virtual user before the first arrival",
+            ),
+            (
+                arrivals(RATE, 10, 10),
+                "all virtual users before the first arrival",
+            ),
+        ];
+        for (executor, why) in table {
+            assert_eq!(plan(executor).validate(), Ok(()), "{why}");
+        }
+    }
+
+    #[test]
+    fn settings_without_a_meaning_are_refused() {
+        let refused = |change: fn(&mut Plan)| {
+            let mut plan = valid();
+            change(&mut plan);
+            plan.validate().map_err(|error| error.key)
+        };
+        assert_eq!(refused(|_| ()), Ok(()));
+        assert_eq!(refused(|plan| plan.run.timeout_ns = 0), Err("timeout"));
+        assert_eq!(refused(|plan| plan.run.workers = Some(0)), Err("workers"));
+        assert_eq!(
+            refused(|plan| plan.run.workers = Some(2_000)),
+            Err("workers")
+        );
+        assert_eq!(
+            refused(|plan| plan.run.abort_unanswered_ns = Some(0)),
+            Err("abort-unanswered")
+        );
+        assert_eq!(refused(|plan| plan.run.warmup_ns = 1), Err("warmup"));
+        assert_eq!(
+            refused(|plan| plan.run.user_agent = "a\r\nb: c".to_owned()),
+            Err("user-agent")
+        );
+        assert_eq!(
+            refused(|plan| drop(plan.run.tags.insert("status".to_owned(), String::new()))),
+            Err("tags")
+        );
+        assert_eq!(
+            refused(|plan| drop(plan.run.env.insert("A=B".to_owned(), String::new()))),
+            Err("env")
+        );
+        assert_eq!(
+            refused(|plan| plan.limits.guest_memory_bytes = 1),
+            Err("guest-memory")
+        );
+        assert_eq!(
+            refused(|plan| plan.limits.guest_cpu_ns = 0),
+            Err("guest-cpu")
+        );
+        assert_eq!(refused(|plan| plan.limits.body_bytes = 0), Err("body"));
+        assert_eq!(refused(|plan| plan.limits.bodies_bytes = 1), Err("bodies"));
+        assert_eq!(refused(|plan| plan.limits.series = 0), Err("series"));
+        assert_eq!(
+            refused(|plan| plan.scenarios[0].name.clear()),
+            Err("scenario-name")
+        );
+        assert_eq!(refused(|plan| plan.scenarios.clear()), Err("scenarios"));
+        assert_eq!(
+            refused(|plan| plan.scenarios.push(plan.scenarios[0].clone())),
+            Err("scenarios")
+        );
+    }
+}
