@@ -30,30 +30,46 @@ pub(crate) async fn dial(
     let stream = connect_to_any(client, origin, &addresses, record).await?;
     client.counters.connections_opened.increment();
     record.mark_opened();
-    Ok(Transport::Plain(stream))
+    if !origin.secure {
+        return Ok(Transport::Plain(stream));
+    }
+    record.enter(Stage::Handshaking);
+    let wire = stream.clone();
+    let stream = client.shared.tls.connect(&origin.host, stream).await?;
+    record.leave(wire.ledger().flights_ns());
+    Ok(Transport::Tls(Box::new(stream)))
 }
 
-/// The addresses to try, in order; all of them allowed.
+/// The addresses to try, in order; all of them allowed, by the name or each by itself.
 async fn addresses_of(
     client: &Client,
     origin: &Origin,
-    _record: &Record,
+    record: &Record,
 ) -> Result<Vec<IpAddr>, Failure> {
     let allow = &client.shared.config.allow;
+    let named = allow.allows_host(&origin.host);
     if let Ok(address) = origin.host.parse::<IpAddr>() {
-        return if allow.allows_address(address) {
+        return if named {
             Ok(vec![address])
         } else {
             Err(denied(&origin.host))
         };
     }
-    if crate::allow::is_localhost(&origin.host) {
-        return Ok(vec![
-            std::net::Ipv4Addr::LOCALHOST.into(),
-            std::net::Ipv6Addr::LOCALHOST.into(),
-        ]);
+    // Without a network to match, no address can let the name in; asking the resolver would only tell others what a guest
+    // wanted to tell them.
+    if !named && !allow.has_networks() {
+        return Err(denied(&origin.host));
     }
-    Err(failure(ErrorKind::Dns, 0, "names are not resolved yet"))
+    record.enter(Stage::Resolving);
+    let resolved = client.shared.dns.resolve(&origin.host).await?;
+    record.leave(resolved.waited_ns);
+    let mut addresses = resolved.addresses;
+    addresses.retain(|&address| named || allow.allows_address(address));
+    if addresses.is_empty() {
+        Err(denied(&origin.host))
+    } else {
+        Ok(addresses)
+    }
 }
 
 fn denied(host: &str) -> Failure {

@@ -23,9 +23,6 @@ pub enum SetupError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The thread of the resolver could not be started.
-    #[error("failed to start the resolver: {0}; check the limit on threads (ulimit -u)")]
-    Resolver(String),
 }
 
 /// Makes a failure; `code` is 0 where the kind has no finer number.

@@ -24,6 +24,7 @@ use crate::client::Client;
 use crate::error::{errno, failure};
 use crate::record::Record;
 use crate::stream::WireStream;
+use crate::tls::{explain_rustls, rustls_cause};
 use crate::transport::Transport;
 
 /// One connection.
@@ -209,6 +210,9 @@ fn explain(error: &hyper::Error) -> Failure {
 
 /// Makes a failure of an I/O error in mid-exchange.
 pub(crate) fn explain_io(error: &io::Error) -> Failure {
+    if let Some(cause) = rustls_cause(error) {
+        return explain_rustls(cause, "the peer");
+    }
     let kind = match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput, _) => ErrorKind::Protocol,
         (_, Some(libc::ENOBUFS | libc::ENOMEM)) => ErrorKind::GeneratorLimit,

@@ -185,13 +185,26 @@ fn a_missed_deadline_is_a_timeout_of_exactly_its_length() {
     });
     run_user(async |user| {
         let mut request = get(&peer.url("/"));
-        request.timeout_ns = Some(50_000_000);
-        let call = user.call(&request).await;
-        assert_eq!(call.result.unwrap_err().kind, ErrorKind::Timeout);
-        let phases = call.exchange.unwrap().phases;
-        assert!(phases.sum_ns() <= 50_000_000, "{phases:?}");
-        assert_eq!(user.funnel().failed[ErrorKind::Timeout as usize], 1);
+        request.timeout_ns = Some(20_000_000);
+        let exchange = until_punctual(&user, &request).await;
+        assert_eq!(exchange.outcome, Outcome::Failed(ErrorKind::Timeout));
+        assert!(exchange.phases.sum_ns() <= 20_000_000, "{exchange:?}");
     });
+}
+
+/// Repeats a call that runs into its deadline until this thread looked in time: on a busy machine it may be late, and then
+/// rightly says so.
+async fn until_punctual(
+    user: &User,
+    request: &nettare_net::Request,
+) -> nettare_core::sample::Exchange {
+    for _ in 0..100 {
+        let exchange = user.call(request).await.exchange.unwrap();
+        if exchange.outcome != Outcome::Failed(ErrorKind::GeneratorLimit) {
+            return exchange;
+        }
+    }
+    panic!("this thread looked late a hundred times");
 }
 
 #[test]

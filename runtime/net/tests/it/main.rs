@@ -1,4 +1,11 @@
 //! The network crate against real sockets on loopback: each test scripts the peer it talks to.
 
+mod bodies;
+mod cancel;
+mod failures;
 mod http1;
+mod keep_alive;
+mod redirects;
+mod stamps;
 mod support;
+mod tls;

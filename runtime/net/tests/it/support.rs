@@ -20,6 +20,7 @@ use nettare_net::{
 /// A peer that does to each connection what its script says, on a thread of its own per connection.
 pub(crate) struct Peer {
     address: SocketAddr,
+    scheme: &'static str,
     stopping: Arc<AtomicBool>,
     connections: Arc<AtomicUsize>,
     requests: Arc<Mutex<Vec<String>>>,
@@ -28,33 +29,55 @@ pub(crate) struct Peer {
 
 /// One connection, as a script sees it.
 pub(crate) struct Talk {
-    stream: TcpStream,
+    /// None once it was reset.
+    stream: Option<TcpStream>,
+    tls: Option<rustls::ServerConnection>,
     unread: Vec<u8>,
     requests: Arc<Mutex<Vec<String>>>,
     /// How many connections there were before this one.
     pub(crate) index: usize,
 }
 
+type Script = dyn Fn(&mut Talk) -> io::Result<()> + Send + Sync;
+
 impl Peer {
     pub(crate) fn start(
         script: impl Fn(&mut Talk) -> io::Result<()> + Send + Sync + 'static,
     ) -> Peer {
-        Peer::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), script)
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        Peer::serve(listener, None, Arc::new(script))
     }
 
-    pub(crate) fn start_at(
-        address: SocketAddr,
+    /// On a listener of the caller's.
+    pub(crate) fn start_on(
+        listener: TcpListener,
         script: impl Fn(&mut Talk) -> io::Result<()> + Send + Sync + 'static,
     ) -> Peer {
-        let listener = TcpListener::bind(address).unwrap();
+        Peer::serve(listener, None, Arc::new(script))
+    }
+
+    /// Over TLS.
+    pub(crate) fn start_tls(
+        config: Arc<rustls::ServerConfig>,
+        script: impl Fn(&mut Talk) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Peer {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        Peer::serve(listener, Some(config), Arc::new(script))
+    }
+
+    fn serve(
+        listener: TcpListener,
+        tls: Option<Arc<rustls::ServerConfig>>,
+        script: Arc<Script>,
+    ) -> Peer {
         let address = listener.local_addr().unwrap();
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let stopping = Arc::new(AtomicBool::new(false));
         let connections = Arc::new(AtomicUsize::new(0));
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let script = Arc::new(script);
         let acceptor = thread::spawn({
-            let (stopping, connections, requests) =
-                (stopping.clone(), connections.clone(), requests.clone());
+            let (stopping, connections) = (stopping.clone(), connections.clone());
+            let requests = requests.clone();
             move || {
                 while let Ok((stream, _)) = listener.accept() {
                     if stopping.load(Ordering::SeqCst) {
@@ -62,22 +85,26 @@ impl Peer {
                     }
                     stream.set_nodelay(true).unwrap();
                     let index = connections.fetch_add(1, Ordering::SeqCst);
-                    let (script, requests) = (script.clone(), requests.clone());
-                    thread::spawn(move || {
-                        let mut talk = Talk {
-                            stream,
-                            unread: Vec::new(),
-                            requests,
-                            index,
-                        };
-                        // A client that goes away in mid-script is part of many tests.
-                        let _ = script(&mut talk);
-                    });
+                    let tls = tls
+                        .clone()
+                        .map(|tls| rustls::ServerConnection::new(tls).unwrap());
+                    let requests = requests.clone();
+                    let mut talk = Talk {
+                        stream: Some(stream),
+                        tls,
+                        unread: Vec::new(),
+                        requests,
+                        index,
+                    };
+                    let script = script.clone();
+                    // A client that goes away in mid-script is part of many tests.
+                    thread::spawn(move || script(&mut talk).ok());
                 }
             }
         });
         Peer {
             address,
+            scheme,
             stopping,
             connections,
             requests,
@@ -101,7 +128,7 @@ impl Peer {
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("{}://{}{path}", self.scheme, self.address)
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -152,24 +179,39 @@ impl Talk {
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)
+        let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        match &mut self.tls {
+            None => stream.write_all(bytes),
+            Some(tls) => rustls::Stream::new(tls, stream).write_all(bytes),
+        }
     }
 
     /// Closes with a reset instead of an end.
-    pub(crate) fn reset(self: &mut Talk) -> io::Result<()> {
-        let socket = socket2::SockRef::from(&self.stream);
-        socket.set_linger(Some(std::time::Duration::ZERO))?;
-        self.stream = TcpStream::connect(self.stream.local_addr()?)?;
-        Ok(())
+    pub(crate) fn reset(&mut self) -> io::Result<()> {
+        let stream = self.stream.take().ok_or(io::ErrorKind::NotConnected)?;
+        socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO))
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
-        &self.stream
+    pub(crate) fn close(&mut self) {
+        self.stream = None;
+    }
+
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+        self.stream.as_mut().unwrap()
+    }
+
+    /// The name the client asked for, once something was read.
+    pub(crate) fn server_name(&self) -> Option<&str> {
+        self.tls.as_ref()?.server_name()
     }
 
     fn read_more(&mut self) -> io::Result<usize> {
         let mut buffer = [0; 64 * 1024];
-        let length = self.stream.read(&mut buffer)?;
+        let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let length = match &mut self.tls {
+            None => stream.read(&mut buffer)?,
+            Some(tls) => rustls::Stream::new(tls, stream).read(&mut buffer)?,
+        };
         self.unread.extend_from_slice(&buffer[..length]);
         Ok(length)
     }
