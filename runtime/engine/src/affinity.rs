@@ -8,8 +8,12 @@ pub(crate) const GUEST_NICENESS: i32 = 5;
 
 /// The CPUs that this process may run on, by number. At least one.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();
+    let Ok(set) = sched_getaffinity(None) else {
+        return vec![0];
+    };
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .collect();
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 

@@ -15,7 +15,7 @@ const TRIAL_ITERATIONS: u32 = 4;
 /// A segment longer than this on the I/O thread keeps sockets from being drained.
 const LONGEST_SEGMENT_NS: u64 = 1_000_000;
 
-/// A guest whose segments are longer than this on average leaves the I/O thread.
+/// A guest that holds its thread for longer than this on average, at the longest in an iteration, leaves the I/O thread.
 const MEAN_SEGMENT_NS: u64 = 50_000;
 
 /// The weight of an iteration in the running mean, as a divisor.
@@ -34,7 +34,12 @@ pub(crate) struct Placement {
 impl Placement {
     /// A virtual user that has run nothing yet. It is on the guest thread, where its instance was made.
     pub(crate) fn new(policy: GuestThread) -> Placement {
-        Placement { policy, iterations: 0, mean_segment_ns: 0, heavy: false }
+        Placement {
+            policy,
+            iterations: 0,
+            mean_segment_ns: 0,
+            heavy: false,
+        }
     }
 
     /// Where it should be polled after this iteration; none where it is already decided so.
@@ -51,14 +56,16 @@ impl Placement {
             return None;
         }
         self.iterations = self.iterations.saturating_add(1);
-        let mean = end.guest_segments_ns / u64::from(end.segments.max(1));
         self.mean_segment_ns = match self.iterations {
             // The first iteration is left out of the mean.
             1 => 0,
-            2 => mean,
-            _ => (self.mean_segment_ns * (MEAN_WEIGHT - 1) + mean) / MEAN_WEIGHT,
+            2 => end.longest_segment_ns,
+            _ => (self.mean_segment_ns * (MEAN_WEIGHT - 1) + end.longest_segment_ns) / MEAN_WEIGHT,
         };
-        if self.iterations > 1 && (end.longest_segment_ns > LONGEST_SEGMENT_NS || self.mean_segment_ns > MEAN_SEGMENT_NS) {
+        if self.iterations > 1
+            && (end.longest_segment_ns > LONGEST_SEGMENT_NS
+                || self.mean_segment_ns > MEAN_SEGMENT_NS)
+        {
             self.heavy = true;
             return Some(Place::Split);
         }
@@ -71,54 +78,60 @@ mod tests {
     use super::*;
     use nettare_core::sample::IterationOutcome;
 
-    fn iteration(segments: u32, each_ns: u64) -> IterationEnd {
+    fn iteration(longest_segment_ns: u64) -> IterationEnd {
         IterationEnd {
             outcome: IterationOutcome::Completed,
             why: None,
             scenario_cpu_ns: None,
-            guest_segments_ns: u64::from(segments) * each_ns,
-            segments,
-            longest_segment_ns: each_ns,
+            guest_segments_ns: longest_segment_ns,
+            longest_segment_ns,
             needs_new_instance: false,
         }
     }
 
     fn last_place(policy: GuestThread, iterations: &[IterationEnd]) -> Option<Place> {
         let mut placement = Placement::new(policy);
-        iterations.iter().filter_map(|end| placement.after(end)).last()
+        iterations
+            .iter()
+            .filter_map(|end| placement.after(end))
+            .last()
     }
 
     #[test]
     fn a_light_guest_goes_inline_after_its_trial() {
-        let light: Vec<_> = (0..TRIAL_ITERATIONS).map(|_| iteration(4, 2_000)).collect();
+        let light: Vec<_> = (0..TRIAL_ITERATIONS).map(|_| iteration(2_000)).collect();
         assert_eq!(last_place(GuestThread::Auto, &light), Some(Place::Inline));
-        assert_eq!(last_place(GuestThread::Auto, &light[1..]), None, "the trial is not over");
+        assert_eq!(
+            last_place(GuestThread::Auto, &light[1..]),
+            None,
+            "the trial is not over"
+        );
     }
 
     #[test]
     fn one_long_segment_sends_a_guest_back_for_good() {
-        let mut ends: Vec<_> = (0..TRIAL_ITERATIONS).map(|_| iteration(4, 2_000)).collect();
-        ends.push(iteration(1, LONGEST_SEGMENT_NS + 1));
-        ends.extend((0..100).map(|_| iteration(4, 2_000)));
+        let mut ends: Vec<_> = (0..TRIAL_ITERATIONS).map(|_| iteration(2_000)).collect();
+        ends.push(iteration(LONGEST_SEGMENT_NS + 1));
+        ends.extend((0..100).map(|_| iteration(2_000)));
         assert_eq!(last_place(GuestThread::Auto, &ends), Some(Place::Split));
     }
 
     #[test]
     fn the_first_iteration_does_not_count() {
-        let mut ends = vec![iteration(1, 50_000_000)];
-        ends.extend((0..TRIAL_ITERATIONS).map(|_| iteration(4, 2_000)));
+        let mut ends = vec![iteration(50_000_000)];
+        ends.extend((0..TRIAL_ITERATIONS).map(|_| iteration(2_000)));
         assert_eq!(last_place(GuestThread::Auto, &ends), Some(Place::Inline));
     }
 
     #[test]
-    fn many_middling_segments_are_heavy() {
-        let middling: Vec<_> = (0..10).map(|_| iteration(10, MEAN_SEGMENT_NS * 2)).collect();
+    fn middling_segments_are_heavy_in_the_long_run() {
+        let middling: Vec<_> = (0..10).map(|_| iteration(MEAN_SEGMENT_NS * 2)).collect();
         assert_eq!(last_place(GuestThread::Auto, &middling), Some(Place::Split));
     }
 
     #[test]
     fn a_policy_is_obeyed_whatever_a_guest_costs() {
-        let heavy: Vec<_> = (0..10).map(|_| iteration(1, LONGEST_SEGMENT_NS * 5)).collect();
+        let heavy: Vec<_> = (0..10).map(|_| iteration(LONGEST_SEGMENT_NS * 5)).collect();
         assert_eq!(last_place(GuestThread::Inline, &heavy), Some(Place::Inline));
         assert_eq!(last_place(GuestThread::Split, &heavy), None);
     }

@@ -25,7 +25,11 @@ impl ProcessUse {
         let (user_cpu_ns, system_cpu_ns) = cpu_times(&stat)?;
         let status = fs::read_to_string("/proc/self/status").ok()?;
         let peak_resident_bytes = peak_resident(&status)?;
-        Some(ProcessUse { user_cpu_ns, system_cpu_ns, peak_resident_bytes })
+        Some(ProcessUse {
+            user_cpu_ns,
+            system_cpu_ns,
+            peak_resident_bytes,
+        })
     }
 
     /// CPU used since `earlier`; memory is the later figure.
@@ -43,12 +47,20 @@ impl ProcessUse {
 fn cpu_times(stat: &str) -> Option<(u64, u64)> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok()?.checked_mul(NANOSECONDS_PER_TICK);
+    let mut ticks = || {
+        fields
+            .next()?
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(NANOSECONDS_PER_TICK)
+    };
     Some((ticks()?, ticks()?))
 }
 
 fn peak_resident(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -72,6 +84,9 @@ mod tests {
 
     #[test]
     fn the_peak_is_in_bytes() {
-        assert_eq!(peak_resident("Name:\tx\nVmHWM:\t    2048 kB\n"), Some(2 << 20));
+        assert_eq!(
+            peak_resident("Name:\tx\nVmHWM:\t    2048 kB\n"),
+            Some(2 << 20)
+        );
     }
 }

@@ -10,7 +10,8 @@ use nettare_core::plan::Scenario;
 use nettare_core::sample::{Exchange, Failure, IterationOutcome, Outcome};
 use nettare_core::sched::DropReason;
 use nettare_core::stats::{
-    CheckKey, IterationSample, MetricKind, SeriesId, SeriesKey, Shard, ShardDelta, Symbol, TagSet, Unit,
+    CheckKey, IterationSample, MetricKind, SeriesId, SeriesKey, Shard, ShardDelta, Symbol, TagSet,
+    Unit,
 };
 use nettare_vm::{HttpRequest, Record, Registry};
 
@@ -38,6 +39,8 @@ pub(crate) struct Recorder {
 struct Inner {
     shard: Shard,
     scenario: Symbol,
+    /// The group of everything, in `setup` and `teardown`: it keeps their samples out of totals and thresholds.
+    aside: Option<Symbol>,
     /// Tags of the run and of the scenario, on every sample.
     tags: Vec<(String, String)>,
     base_tags: TagSet,
@@ -69,7 +72,12 @@ pub(crate) struct VuTags(TagSet);
 
 impl Recorder {
     /// A recorder for one scenario, with the tags of the run and of the scenario.
-    pub(crate) fn new(max_series: u32, scenario: &Scenario, tags: Vec<(String, String)>, registry: Option<Arc<Registry>>) -> Recorder {
+    pub(crate) fn new(
+        max_series: u32,
+        scenario: &Scenario,
+        tags: Vec<(String, String)>,
+        registry: Option<Arc<Registry>>,
+    ) -> Recorder {
         let mut shard = Shard::new(max_series);
         let symbol = shard.symbol(&scenario.name);
         let base_tags = tag_set(&mut shard, &tags, &[]);
@@ -79,7 +87,21 @@ impl Recorder {
             groups: Vec::new(),
             series: Vec::new(),
         });
-        Recorder { inner: RefCell::new(Inner { shard, scenario: symbol, tags, base_tags, names }) }
+        Recorder {
+            inner: RefCell::new(Inner {
+                shard,
+                scenario: symbol,
+                aside: None,
+                tags,
+                base_tags,
+                names,
+            }),
+        }
+    }
+
+    /// From here on everything belongs to a group of its own, outside totals and thresholds.
+    pub(crate) fn set_aside(&self, group: Symbol) {
+        self.inner.borrow_mut().aside = Some(group);
     }
 
     /// Labels of a native request.
@@ -87,7 +109,13 @@ impl Recorder {
         let mut inner = self.inner.borrow_mut();
         let method = inner.shard.symbol(method);
         let tags = inner.base_tags;
-        CallLabels { group: Symbol::NONE, name: Symbol::NONE, method, tags, expected: EXPECTED_STATUSES }
+        CallLabels {
+            group: Symbol::NONE,
+            name: Symbol::NONE,
+            method,
+            tags,
+            expected: EXPECTED_STATUSES,
+        }
     }
 
     /// Labels of a guest's request.
@@ -95,13 +123,22 @@ impl Recorder {
         let inner = &mut *self.inner.borrow_mut();
         let group = inner.group(request.group);
         let method = inner.shard.symbol(request.method.as_str());
-        let name = request.name.as_deref().map_or(Symbol::NONE, |name| inner.shard.symbol(name));
+        let name = request
+            .name
+            .as_deref()
+            .map_or(Symbol::NONE, |name| inner.shard.symbol(name));
         let tags = if request.tags.is_empty() {
             inner.base_tags
         } else {
             tag_set(&mut inner.shard, &inner.tags, &request.tags)
         };
-        CallLabels { group, name, method, tags, expected: request.expected }
+        CallLabels {
+            group,
+            name,
+            method,
+            tags,
+            expected: request.expected,
+        }
     }
 
     /// Records an exchange that has ended, and names its series.
@@ -119,7 +156,8 @@ impl Recorder {
                 Outcome::Failed(kind) => Some(kind),
                 Outcome::Answered | Outcome::Retried => None,
             },
-            expected: exchange.outcome == Outcome::Answered && (first..=last).contains(&exchange.status),
+            expected: exchange.outcome == Outcome::Answered
+                && (first..=last).contains(&exchange.status),
             tags: labels.tags,
         });
         inner.shard.exchange(series, exchange);
@@ -128,16 +166,32 @@ impl Recorder {
 
     /// Records what a call took in all, and what of it was the generator's own.
     pub(crate) fn call(&self, series: SeriesId, gross_ns: u64, tare_ns: u64) {
-        self.inner.borrow_mut().shard.call(series, gross_ns, tare_ns);
+        self.inner
+            .borrow_mut()
+            .shard
+            .call(series, gross_ns, tare_ns);
     }
 
     /// Counts a failure and keeps an example.
     pub(crate) fn failure(&self, failure: &Failure) {
-        self.inner.borrow_mut().shard.error_example(failure.kind, failure.code, &failure.message);
+        self.inner.borrow_mut().failure(failure);
     }
 
-    /// Records an iteration.
-    pub(crate) fn iteration(&self, started: &Started, outcome: IterationOutcome, began_ns: u64, ended_ns: u64, scenario_cpu_ns: Option<u64>) {
+    /// Records that an iteration started.
+    pub(crate) fn iteration_started(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.shard.iteration_started(inner.scenario);
+    }
+
+    /// Records an iteration that ended.
+    pub(crate) fn iteration(
+        &self,
+        started: &Started,
+        outcome: IterationOutcome,
+        began_ns: u64,
+        ended_ns: u64,
+        scenario_cpu_ns: Option<u64>,
+    ) {
         let inner = &mut *self.inner.borrow_mut();
         let sample = IterationSample {
             outcome,
@@ -183,10 +237,25 @@ impl Recorder {
 impl Inner {
     fn record(&mut self, record: Record, tags: &mut VuTags) {
         match record {
-            Record::Call { series, gross_ns, tare_ns } => self.shard.call(series, gross_ns, tare_ns),
-            Record::Check { check, group, passed, cpu_ns, body_bytes } => {
+            Record::Call {
+                series,
+                gross_ns,
+                tare_ns,
+            } => self.shard.call(series, gross_ns, tare_ns),
+            Record::Check {
+                check,
+                group,
+                passed,
+                cpu_ns,
+                body_bytes,
+            } => {
                 let (group, check) = (self.group(group), self.check(check));
-                let key = CheckKey { scenario: self.scenario, group, check, tags: tags.0 };
+                let key = CheckKey {
+                    scenario: self.scenario,
+                    group,
+                    check,
+                    tags: tags.0,
+                };
                 self.shard.check(key, passed, cpu_ns, body_bytes);
             }
             Record::CheckWhy { check, why } => {
@@ -195,7 +264,8 @@ impl Inner {
             }
             Record::Custom { series, value } => {
                 if let Some(of) = self.custom(series) {
-                    self.shard.custom(of.metric, of.kind, of.unit, of.tags, value);
+                    self.shard
+                        .custom(of.metric, of.kind, of.unit, of.tags, value);
                 }
             }
             Record::Group { group, duration_ns } => {
@@ -203,25 +273,50 @@ impl Inner {
                 self.shard.group(self.scenario, group, tags.0, duration_ns);
             }
             Record::Tags(own) => *tags = VuTags(tag_set(&mut self.shard, &self.tags, &own)),
-            Record::Misuse { what } => {
+            Record::Refused(failure) => self.failure(&failure),
+            Record::Misuse { what, count } => {
                 let what = self.shard.symbol(what);
-                self.shard.misuse(what);
+                for _ in 0..count {
+                    self.shard.misuse(what);
+                }
             }
-            Record::Limit { name } => self.shard.limit_hit(name, 1),
+            Record::Limit { name, count } => self.shard.limit_hit(name, count),
         }
     }
 
+    fn failure(&mut self, failure: &Failure) {
+        self.shard
+            .error_example(failure.kind, failure.code, &failure.message);
+    }
+
     fn check(&mut self, number: u32) -> Symbol {
-        let Some(names) = &mut self.names else { return Symbol::NONE };
+        let Some(names) = &mut self.names else {
+            return Symbol::NONE;
+        };
         let shard = &mut self.shard;
-        let find = || names.registry.check_name(number).map(|name| shard.symbol(&name));
+        let find = || {
+            names
+                .registry
+                .check_name(number)
+                .map(|name| shard.symbol(&name))
+        };
         remembered(&mut names.checks, number, find).unwrap_or(Symbol::NONE)
     }
 
     fn group(&mut self, number: u32) -> Symbol {
-        let Some(names) = &mut self.names else { return Symbol::NONE };
+        if let Some(aside) = self.aside {
+            return aside;
+        }
+        let Some(names) = &mut self.names else {
+            return Symbol::NONE;
+        };
         let shard = &mut self.shard;
-        let find = || names.registry.group_name(number).map(|name| shard.symbol(&name));
+        let find = || {
+            names
+                .registry
+                .group_name(number)
+                .map(|name| shard.symbol(&name))
+        };
         remembered(&mut names.groups, number, find).unwrap_or(Symbol::NONE)
     }
 
@@ -233,14 +328,23 @@ impl Inner {
             let series = registry.series_info(number)?;
             let metric = registry.metric_info(series.metric)?;
             let tags = tag_set(shard, base, &series.tags);
-            Some(CustomSeries { metric: shard.symbol(&metric.name), kind: metric.kind, unit: metric.unit, tags })
+            Some(CustomSeries {
+                metric: shard.symbol(&metric.name),
+                kind: metric.kind,
+                unit: metric.unit,
+                tags,
+            })
         };
         remembered(&mut names.series, number, find)
     }
 }
 
 /// Entry `number` of a table that is filled as it is asked. Numbers are dense from 1; 0 stands for none and is never found.
-fn remembered<T: Copy>(table: &mut Vec<Option<T>>, number: u32, find: impl FnOnce() -> Option<T>) -> Option<T> {
+fn remembered<T: Copy>(
+    table: &mut Vec<Option<T>>,
+    number: u32,
+    find: impl FnOnce() -> Option<T>,
+) -> Option<T> {
     let index = usize::try_from(number).ok()?.checked_sub(1)?;
     if let Some(Some(known)) = table.get(index) {
         return Some(*known);

@@ -94,19 +94,30 @@ impl GuestThread {
         let shared = Arc::new(Shared::default());
         let its = shared.clone();
         let (running, ended) = mpsc::channel();
-        thread::Builder::new().name(format!("guest-{index}")).spawn(move || {
-            let _running = running;
-            // The thread itself sets it, before its first park: nobody else can know it earlier.
-            let _ = its.thread.set(thread::current());
-            prepare();
-            Turns { shared: its, outbox, slots: Vec::new(), free: Vec::new(), flushed_ns: 0 }.run();
-        })?;
+        thread::Builder::new()
+            .name(format!("guest-{index}"))
+            .spawn(move || {
+                let _running = running;
+                // The thread itself sets it, before its first park: nobody else can know it earlier.
+                let _ = its.thread.set(thread::current());
+                prepare();
+                Turns {
+                    shared: its,
+                    outbox,
+                    slots: Vec::new(),
+                    free: Vec::new(),
+                    flushed_ns: 0,
+                }
+                .run();
+            })?;
         Ok(GuestThread { shared, ended })
     }
 
     /// A handle by which futures are sent here.
     pub(crate) fn sender(&self) -> GuestThreadSender {
-        GuestThreadSender { shared: self.shared.clone() }
+        GuestThreadSender {
+            shared: self.shared.clone(),
+        }
     }
 
     /// Has the thread drop all its futures and end, and waits for that at most so long. A guest that neither returns nor
@@ -159,7 +170,10 @@ impl Turns {
                 self.slots.push(None);
                 self.slots.len() - 1
             });
-            let waker = Waker::from(Arc::new(SlotWaker { slot, shared: self.shared.clone() }));
+            let waker = Waker::from(Arc::new(SlotWaker {
+                slot,
+                shared: self.shared.clone(),
+            }));
             self.slots[slot] = Some(Slot { parcel, waker });
             lock(&self.shared.ready).push(slot);
         }
@@ -180,7 +194,9 @@ impl Turns {
 
     /// Polls one future. A wake that outlived its future, or came for a future that moved away, finds nothing and is harmless.
     fn poll(&mut self, at: usize) {
-        let Some(slot) = &mut self.slots[at] else { return };
+        let Some(slot) = &mut self.slots[at] else {
+            return;
+        };
         let pending = poll_once(slot);
         let leaves = pending && slot.parcel.mailbox.wanted() == Place::Inline;
         if pending && !leaves {
@@ -199,7 +215,10 @@ impl Turns {
 
     fn park(&self) {
         self.shared.parked.store(true, Ordering::Release);
-        if lock(&self.shared.ready).is_empty() && lock(&self.shared.parcels).is_empty() && !self.must_end() {
+        if lock(&self.shared.ready).is_empty()
+            && lock(&self.shared.parcels).is_empty()
+            && !self.must_end()
+        {
             thread::park();
         }
         self.shared.parked.store(false, Ordering::Release);

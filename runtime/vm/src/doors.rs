@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nettare_core::sample::{CallTiming, Failure};
+use nettare_core::stats::SeriesId;
 
 use crate::record::Record;
-use crate::registry::SeriesId;
 
 /// What a virtual user needs of the world outside. One value for each virtual user.
 pub trait Host: Send + 'static {

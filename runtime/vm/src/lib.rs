@@ -39,5 +39,5 @@ pub use error::{GuestFailure, LoadError};
 pub use guest::{Description, Guest, GuestOptions};
 pub use pool::Need;
 pub use record::Record;
-pub use registry::{Conflict, MetricInfo, MetricKind, Registry, SeriesId, SeriesInfo, Unit};
-pub use vu::{IterationEnd, StopFlag, Vu, VuLimits, VuSetup, Yields};
+pub use registry::{Conflict, MetricInfo, Registry, SeriesInfo};
+pub use vu::{IterationEnd, RunStart, StopFlag, Vu, VuLimits, VuSetup, Yields};

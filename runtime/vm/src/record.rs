@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use nettare_core::sample::Failure;
-
-use crate::registry::SeriesId;
+use nettare_core::stats::SeriesId;
 
 /// One thing that happened in a virtual user. Numbers are the [`crate::Registry`]'s.
 #[derive(Clone, Debug, PartialEq)]

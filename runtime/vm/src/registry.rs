@@ -9,33 +9,7 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of a series of exchanges, given by the worker's statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SeriesId(pub u32);
-
-/// How the samples of a metric are put together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MetricKind {
-    /// Values are added up.
-    Counter,
-    /// The last value counts, with its minimum and maximum.
-    Gauge,
-    /// The share of values that are not 0.
-    Rate,
-    /// A distribution.
-    Trend,
-}
-
-/// What a metric's values are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// Plain numbers.
-    Plain,
-    /// Bytes.
-    Bytes,
-    /// Nanoseconds.
-    Nanoseconds,
-}
+use nettare_core::stats::{MetricKind, Unit};
 
 /// The number that stands for "no more room": using it is counted as misuse.
 pub(crate) const NO_NUMBER: u32 = u32::MAX;

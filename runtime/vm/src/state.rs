@@ -14,8 +14,10 @@ use crate::limits::{Limiter, RECORDS_MOST, RECORDS_WAITING};
 use crate::meter::Meter;
 use crate::random::Random;
 use crate::record::Record;
-use crate::registry::{Registry, SeriesId};
+use crate::registry::Registry;
+use crate::vu::RunStart;
 use crate::vu::{StopFlag, VuLimits, Yields};
+use nettare_core::stats::SeriesId;
 
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -95,7 +97,7 @@ impl Host for NoHost {
         std::future::ready(HttpReply {
             result,
             timing,
-            series: SeriesId(0),
+            series: SeriesId::NONE,
         })
     }
 
@@ -175,7 +177,7 @@ pub(crate) struct OpenGroup {
 pub(crate) struct Run {
     pub(crate) registry: Arc<Registry>,
     pub(crate) env: Arc<BTreeMap<String, String>>,
-    pub(crate) started_ns: u64,
+    pub(crate) started: RunStart,
 }
 
 /// All that the imports of one virtual user work on.
@@ -215,7 +217,7 @@ impl State {
             run: Run {
                 registry: Arc::default(),
                 env: Arc::default(),
-                started_ns: 0,
+                started: RunStart::default(),
             },
             vu: 0,
             iteration: 0,

@@ -37,8 +37,8 @@ pub struct VuSetup<H> {
     pub env: Arc<BTreeMap<String, String>>,
     /// The run's seed.
     pub seed: u64,
-    /// When the run started, on the monotonic clock.
-    pub run_started_ns: u64,
+    /// When the run started.
+    pub run_start: RunStart,
     /// Its limits.
     pub limits: VuLimits,
 }
@@ -70,6 +70,31 @@ impl Default for VuLimits {
             log_lines: 100,
             depth: 64,
         }
+    }
+}
+
+/// When the run started: the zero of `time.now`. Virtual users are made before, so it is set once all of them are ready.
+#[derive(Clone, Debug, Default)]
+pub struct RunStart(Arc<AtomicU64>);
+
+impl RunStart {
+    /// The run starts at `monotonic_ns`, which is not 0.
+    pub fn set(&self, monotonic_ns: u64) {
+        self.0.store(monotonic_ns, Ordering::Release);
+    }
+
+    /// When it started, on the monotonic clock; none before.
+    pub fn get(&self) -> Option<u64> {
+        match self.0.load(Ordering::Acquire) {
+            0 => None,
+            started_ns => Some(started_ns),
+        }
+    }
+
+    /// The run's time at a point of the monotonic clock; 0 before the run's start.
+    pub fn elapsed_ns(&self, monotonic_ns: u64) -> u64 {
+        self.get()
+            .map_or(0, |started_ns| monotonic_ns.saturating_sub(started_ns))
     }
 }
 
@@ -149,7 +174,7 @@ impl<H: Host> Vu<H> {
         state.run = Run {
             registry: setup.registry,
             env: setup.env,
-            started_ns: setup.run_started_ns,
+            started: setup.run_start,
         };
         state.vu = setup.id;
         state.limits = setup.limits;

@@ -31,6 +31,11 @@ pub struct SeriesKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SeriesId(pub(crate) u32);
 
+impl SeriesId {
+    /// No series: the call came to nothing before an exchange began.
+    pub const NONE: SeriesId = SeriesId(u32::MAX);
+}
+
 /// What tells the figures of one check from another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CheckKey {

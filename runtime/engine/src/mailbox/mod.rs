@@ -49,7 +49,10 @@ pub(crate) enum ToIo {
     /// The instance is there and initialised, or why not.
     Ready(Result<(), String>),
     /// Send a request; the answer goes to `ticket`.
-    Http { ticket: Ticket, request: Arc<HttpRequest> },
+    Http {
+        ticket: Ticket,
+        request: Arc<HttpRequest>,
+    },
     /// Answer `ticket` after so long.
     Sleep { ticket: Ticket, nanoseconds: u64 },
     /// Nobody waits for `ticket` any more.
@@ -172,14 +175,25 @@ impl Mailbox {
     pub(crate) fn http(self: &Arc<Self>, request: Arc<HttpRequest>) -> Reply {
         let ticket = self.ticket();
         self.post(ToIo::Http { ticket, request });
-        Reply { mailbox: self.clone(), ticket, done: false }
+        Reply {
+            mailbox: self.clone(),
+            ticket,
+            done: false,
+        }
     }
 
     /// Waits for so long.
     pub(crate) fn sleep(self: &Arc<Self>, nanoseconds: u64) -> Nap {
         let ticket = self.ticket();
-        self.post(ToIo::Sleep { ticket, nanoseconds });
-        Nap { mailbox: self.clone(), ticket, done: false }
+        self.post(ToIo::Sleep {
+            ticket,
+            nanoseconds,
+        });
+        Nap {
+            mailbox: self.clone(),
+            ticket,
+            done: false,
+        }
     }
 
     fn ticket(&self) -> Ticket {
@@ -190,7 +204,9 @@ impl Mailbox {
 
     /// The next thing to do.
     pub(crate) fn next(self: &Arc<Self>) -> NextStart {
-        NextStart { mailbox: self.clone() }
+        NextStart {
+            mailbox: self.clone(),
+        }
     }
 
     fn poll_answer(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Answer> {
@@ -245,11 +261,6 @@ impl Mailbox {
         if let Some(stop) = &self.slots().stop {
             stop.set();
         }
-    }
-
-    /// Whether [`Mailbox::cancel`] was called.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.slots().cancelled
     }
 
     /// Answers a request.
@@ -321,7 +332,11 @@ impl Mailbox {
 }
 
 fn place_of(raw: u8) -> Place {
-    if raw == Place::Inline as u8 { Place::Inline } else { Place::Split }
+    if raw == Place::Inline as u8 {
+        Place::Inline
+    } else {
+        Place::Split
+    }
 }
 
 fn remember(slot: &mut Option<Waker>, cx: &Context<'_>) {
@@ -334,7 +349,11 @@ fn remember(slot: &mut Option<Waker>, cx: &Context<'_>) {
 fn cancelled_reply() -> HttpReply {
     let now = clock::monotonic_ns();
     HttpReply {
-        result: Err(Failure { kind: ErrorKind::Cancelled, code: 0, message: "the run is stopping".to_owned() }),
+        result: Err(Failure {
+            kind: ErrorKind::Cancelled,
+            code: 0,
+            message: "the run is stopping".to_owned(),
+        }),
         timing: CallTiming {
             last: Phases::default(),
             sum: Phases::default(),
@@ -374,7 +393,9 @@ impl Future for Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         if !self.done {
-            self.mailbox.post(ToIo::Cancel { ticket: self.ticket });
+            self.mailbox.post(ToIo::Cancel {
+                ticket: self.ticket,
+            });
         }
     }
 }
@@ -406,7 +427,9 @@ impl Future for Nap {
 impl Drop for Nap {
     fn drop(&mut self) {
         if !self.done {
-            self.mailbox.post(ToIo::Cancel { ticket: self.ticket });
+            self.mailbox.post(ToIo::Cancel {
+                ticket: self.ticket,
+            });
         }
     }
 }

@@ -29,19 +29,32 @@ impl Io {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build_local(tokio::runtime::LocalOptions::default())
             .expect("a runtime");
-        Io { runtime, outbox, guests }
+        Io {
+            runtime,
+            outbox,
+            guests,
+        }
     }
 
     /// Runs guests to their ends; each is given its mailbox.
     fn run(self, count: u32, guest: impl Fn(Arc<Mailbox>) -> Boxed) {
-        let Io { runtime, outbox, guests } = self;
+        let Io {
+            runtime,
+            outbox,
+            guests,
+        } = self;
         let inline: Rc<RefCell<Vec<Parcel>>> = Rc::default();
-        let mailboxes: Vec<_> = (1..=count).map(|vu| Mailbox::new(vu, outbox.clone())).collect();
+        let mailboxes: Vec<_> = (1..=count)
+            .map(|vu| Mailbox::new(vu, outbox.clone()))
+            .collect();
         let open = Rc::new(std::cell::Cell::new(count));
         runtime.block_on(async {
             for mailbox in &mailboxes {
                 let sender = guests.sender();
-                sender.ship(Parcel { mailbox: mailbox.clone(), future: guest(mailbox.clone()) });
+                sender.ship(Parcel {
+                    mailbox: mailbox.clone(),
+                    future: guest(mailbox.clone()),
+                });
                 let task = serve(mailbox.clone(), inline.clone(), sender, open.clone());
                 tokio::task::spawn_local(task);
             }
@@ -52,7 +65,11 @@ impl Io {
                     mailbox.wake_io(mailbox.slots());
                 });
                 // The tasks run between two polls of this; it looks again as long as one is open.
-                if open.get() == 0 { Poll::Ready(()) } else { Poll::Pending }
+                if open.get() == 0 {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
             })
             .await;
         });
@@ -70,7 +87,11 @@ async fn serve(
     let mut inline: Option<Boxed> = None;
     poll_fn(|cx| {
         loop {
-            if let Some(at) = arrivals.borrow().iter().position(|parcel| parcel.mailbox.vu == mailbox.vu) {
+            if let Some(at) = arrivals
+                .borrow()
+                .iter()
+                .position(|parcel| parcel.mailbox.vu == mailbox.vu)
+            {
                 inline = Some(arrivals.borrow_mut().swap_remove(at).future);
                 mailbox.settle(Place::Inline);
             }
@@ -79,7 +100,10 @@ async fn serve(
                 if ended || mailbox.wanted() == Place::Split {
                     let future = inline.take();
                     if let (false, Some(future)) = (ended, future) {
-                        sender.ship(Parcel { mailbox: mailbox.clone(), future });
+                        sender.ship(Parcel {
+                            mailbox: mailbox.clone(),
+                            future,
+                        });
                     }
                 }
             }
@@ -127,7 +151,11 @@ fn a_guest_goes_on_where_it_was_when_it_moves_between_threads() {
         Box::pin(async move {
             let mut before: Option<ThreadId> = None;
             for step in 0..200_u64 {
-                let place = if step % 2 == 0 { Place::Inline } else { Place::Split };
+                let place = if step % 2 == 0 {
+                    Place::Inline
+                } else {
+                    Place::Split
+                };
                 hop(&mailbox, place).await;
                 let here = thread::current().id();
                 assert_ne!(before, Some(here), "it must have moved");
@@ -168,5 +196,8 @@ fn a_wait_cut_short_by_the_stop_says_so() {
     let mut cx = Context::from_waker(Waker::noop());
     let mut nap = mailbox.sleep(1);
     mailbox.answer_cancelled(nap.ticket);
-    assert_eq!(Pin::new(&mut nap).poll(&mut cx), Poll::Ready(Err(Cancelled)));
+    assert_eq!(
+        Pin::new(&mut nap).poll(&mut cx),
+        Poll::Ready(Err(Cancelled))
+    );
 }

@@ -56,7 +56,6 @@ pub(super) struct Coordinator<'a> {
     /// Requests to stop that were passed on.
     obeyed_stops: u32,
     totals: Totals,
-    hooks: Totals,
     intervals: Vec<Interval>,
     causes: Vec<EndCause>,
     failures: Vec<(String, u64)>,
@@ -64,6 +63,8 @@ pub(super) struct Coordinator<'a> {
     finished: Vec<bool>,
     counts: Vec<IterationCounts>,
     funnels: Vec<Funnel>,
+    /// The exchanges of `setup` and `teardown`.
+    hooks_funnel: Funnel,
     vus: Vec<u32>,
     duration_ns: u64,
     process: Option<ProcessUse>,
@@ -83,6 +84,7 @@ impl<'a> Coordinator<'a> {
             finished: vec![false; workers.len()],
             counts: vec![IterationCounts::default(); workers.len()],
             funnels: vec![Funnel::default(); workers.len()],
+            hooks_funnel: Funnel::default(),
             vus: vec![0; workers.len()],
             workers,
             news,
@@ -93,7 +95,6 @@ impl<'a> Coordinator<'a> {
             stopper,
             obeyed_stops: 0,
             totals: Totals::new(job.plan.limits.series),
-            hooks: Totals::new(job.plan.limits.series),
             intervals: Vec::new(),
             causes: Vec::new(),
             failures: Vec::new(),
@@ -144,10 +145,14 @@ impl<'a> Coordinator<'a> {
             match self.next_news(limit_ns) {
                 None => return Some(Err("it took longer than 60 s".to_owned())),
                 Some((_, News::HookDone { result, collected })) => {
-                    self.hooks.absorb(0, collected.delta);
+                    // The recorder of the hooks is one more, beside those of the workers.
+                    self.totals.absorb(self.workers.len(), collected.delta);
+                    self.hooks_funnel = collected.funnel;
                     return Some(result);
                 }
-                Some((_, News::StopRequested)) if ends_on_stop || self.stopper.stops() > stops_before + 1 => {
+                Some((_, News::StopRequested))
+                    if ends_on_stop || self.stopper.stops() > stops_before + 1 =>
+                {
                     self.add_cause(EndCause::Signal);
                     return None;
                 }
@@ -161,7 +166,9 @@ impl<'a> Coordinator<'a> {
     }
 
     fn prepare(&mut self, data: &Arc<[u8]>) -> Waited<()> {
-        (self.observe)(&RunEvent::Preparing { vus: initial_vus(self.plan) });
+        (self.observe)(&RunEvent::Preparing {
+            vus: initial_vus(self.plan),
+        });
         for worker in &self.workers {
             worker.order(Order::Prepare { data: data.clone() });
         }
@@ -209,7 +216,9 @@ impl<'a> Coordinator<'a> {
                     }
                 }
                 None if clock::monotonic_ns() >= hard_end_ns => {
-                    self.causes.push(EndCause::Broken("a worker did not end when it was told to".to_owned()));
+                    self.causes.push(EndCause::Broken(
+                        "a worker did not end when it was told to".to_owned(),
+                    ));
                     break;
                 }
                 None => {
@@ -223,7 +232,9 @@ impl<'a> Coordinator<'a> {
             }
         }
         self.duration_ns = self.clock.now_ns();
-        self.process = before.zip(ProcessUse::now()).map(|(before, after)| after.since(before));
+        self.process = before
+            .zip(ProcessUse::now())
+            .map(|(before, after)| after.since(before));
         self.close_interval();
     }
 
@@ -256,8 +267,12 @@ impl<'a> Coordinator<'a> {
     }
 
     fn close_interval(&mut self) {
-        self.totals.gauge("vus", f64::from(self.vus.iter().sum::<u32>()));
-        self.totals.gauge("vus_max", f64::from(most_vus(&self.plan.scenarios[0].executor)));
+        self.totals
+            .gauge("vus", f64::from(self.vus.iter().sum::<u32>()));
+        self.totals.gauge(
+            "vus_max",
+            f64::from(most_vus(&self.plan.scenarios[0].executor)),
+        );
         let interval = self.totals.close_interval(self.clock.now_ns());
         let event = RunEvent::Interval(interval);
         (self.observe)(&event);
@@ -279,10 +294,15 @@ impl<'a> Coordinator<'a> {
 
     /// A server that refuses everything, or is not there, should not be asked for an hour.
     fn give_up_when_unanswered(&mut self) {
-        let Some(patience_ns) = self.plan.run.abort_unanswered_ns else { return };
+        let Some(patience_ns) = self.plan.run.abort_unanswered_ns else {
+            return;
+        };
         let funnel = self.funnel();
         let hopeless = funnel.answered == 0 && funnel.failed_total() > 0;
-        if hopeless && self.clock.now_ns() >= patience_ns && !self.causes.contains(&EndCause::Unanswered) {
+        if hopeless
+            && self.clock.now_ns() >= patience_ns
+            && !self.causes.contains(&EndCause::Unanswered)
+        {
             self.causes.push(EndCause::Unanswered);
             self.order_all_to_stop();
         }
@@ -297,7 +317,10 @@ impl<'a> Coordinator<'a> {
     // --- after the load ---
 
     fn teardown(&mut self, data: Arc<[u8]>) {
-        let broken = self.causes.iter().any(|cause| matches!(cause, EndCause::Broken(_) | EndCause::InitFailed(_)));
+        let broken = self
+            .causes
+            .iter()
+            .any(|cause| matches!(cause, EndCause::Broken(_) | EndCause::InitFailed(_)));
         if !self.has_guest || broken {
             return;
         }
@@ -309,12 +332,17 @@ impl<'a> Coordinator<'a> {
     /// A worker that broke, or did not end, is left to the process's end: it must not keep the results.
     fn join(&mut self) {
         let workers = std::mem::take(&mut self.workers);
-        if self.causes.iter().any(|cause| matches!(cause, EndCause::Broken(_))) {
+        if self
+            .causes
+            .iter()
+            .any(|cause| matches!(cause, EndCause::Broken(_)))
+        {
             return;
         }
         for worker in workers {
             if worker.join().is_err() {
-                self.causes.push(EndCause::Broken("a worker panicked".to_owned()));
+                self.causes
+                    .push(EndCause::Broken("a worker panicked".to_owned()));
             }
         }
     }
@@ -327,7 +355,6 @@ impl<'a> Coordinator<'a> {
         }
         RunResult {
             totals: self.totals,
-            hooks: self.hooks,
             intervals: self.intervals,
             iterations,
             funnel,
@@ -364,7 +391,11 @@ impl<'a> Coordinator<'a> {
                 self.order_all_to_stop();
             }
             News::Log(vu, level, text) => {
-                (self.observe)(&RunEvent::Log { vu, level: level_name(level), text });
+                (self.observe)(&RunEvent::Log {
+                    vu,
+                    level: level_name(level),
+                    text,
+                });
             }
             News::IterationFailed(why) => self.count_failure(why),
             News::Warning(text) => (self.observe)(&RunEvent::Warning(text)),
@@ -403,7 +434,7 @@ impl<'a> Coordinator<'a> {
     }
 
     fn funnel(&self) -> Funnel {
-        let mut sum = Funnel::default();
+        let mut sum = self.hooks_funnel;
         for funnel in &self.funnels {
             sum.add(funnel);
         }
@@ -413,7 +444,9 @@ impl<'a> Coordinator<'a> {
 
 fn initial_vus(plan: &Plan) -> u32 {
     match plan.scenarios[0].executor {
-        Executor::ConstantArrivalRate { pre_allocated_vus, .. } => pre_allocated_vus,
+        Executor::ConstantArrivalRate {
+            pre_allocated_vus, ..
+        } => pre_allocated_vus,
         ref executor => most_vus(executor),
     }
 }

@@ -85,8 +85,6 @@ pub enum EndCause {
 pub struct RunResult {
     /// Everything measured.
     pub totals: Totals,
-    /// Everything measured in `setup` and `teardown`, outside the totals.
-    pub hooks: Totals,
     /// Second by second.
     pub intervals: Vec<Interval>,
     /// What became of the iterations.
@@ -111,7 +109,11 @@ pub struct RunResult {
 ///
 /// When the job cannot begin: no thread or descriptor, or a plan that does not fit its guest. What happens later is in the
 /// result, with everything that was measured.
-pub fn run(job: &Job, stopper: &Stopper, observe: &mut dyn FnMut(&RunEvent)) -> anyhow::Result<RunResult> {
+pub fn run(
+    job: &Job,
+    stopper: &Stopper,
+    observe: &mut dyn FnMut(&RunEvent),
+) -> anyhow::Result<RunResult> {
     let (sender, news) = mpsc::channel();
     stopper.attach(sender.clone());
     let clock = RunClock::default();

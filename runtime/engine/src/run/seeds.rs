@@ -17,26 +17,36 @@ use crate::worker::{Seed, WorkSeed};
 /// Splits a job's plan over workers: one for each CPU unless the plan says otherwise, and never more than virtual users.
 pub(super) fn seeds(job: &Job, clock: &RunClock) -> anyhow::Result<Vec<Seed>> {
     let [scenario] = job.plan.scenarios.as_slice() else {
-        bail!("the plan has {} scenarios, and a run takes one", job.plan.scenarios.len());
+        bail!(
+            "the plan has {} scenarios, and a run takes one",
+            job.plan.scenarios.len()
+        );
     };
     let work = work(job, scenario)?;
     let cpus = affinity::allowed_cpus();
-    let asked = job.plan.run.workers.map_or(cpus.len(), |workers| workers as usize);
+    let asked = job
+        .plan
+        .run
+        .workers
+        .map_or(cpus.len(), |workers| workers as usize);
     let count = asked.clamp(1, most_vus(&scenario.executor).max(1) as usize);
     let tags: Vec<_> = merged_tags(&job.plan, scenario);
     let segments = Segment::whole().split(u32::try_from(count).unwrap_or(u32::MAX));
-    let seeds = segments.into_iter().enumerate().map(|(index, segment)| Seed {
-        index,
-        segment,
-        scenario: scenario.clone(),
-        tags: tags.clone(),
-        max_series: job.plan.limits.series,
-        clock: clock.clone(),
-        network: job.network.clone(),
-        work: work.clone(),
-        // Two workers on one CPU would only take turns there, so pinning is for at most one each.
-        cpu: (count <= cpus.len()).then(|| cpus[index]),
-    });
+    let seeds = segments
+        .into_iter()
+        .enumerate()
+        .map(|(index, segment)| Seed {
+            index,
+            segment,
+            scenario: scenario.clone(),
+            tags: tags.clone(),
+            max_series: job.plan.limits.series,
+            clock: clock.clone(),
+            network: job.network.clone(),
+            work: work.clone(),
+            // Two workers on one CPU would only take turns there, so pinning is for at most one each.
+            cpu: (count <= cpus.len()).then(|| cpus[index]),
+        });
     Ok(seeds.collect())
 }
 
@@ -79,12 +89,22 @@ fn work(job: &Job, scenario: &Scenario) -> anyhow::Result<WorkSeed> {
 fn native_request(quick: &QuickRequest) -> anyhow::Result<Request> {
     let mut headers = http::HeaderMap::new();
     for (name, value) in &quick.headers {
-        let header: http::HeaderName = name.parse().with_context(|| format!("header name `{name}`"))?;
-        headers.append(header, value.parse().with_context(|| format!("value of header `{name}`"))?);
+        let header: http::HeaderName = name
+            .parse()
+            .with_context(|| format!("header name `{name}`"))?;
+        headers.append(
+            header,
+            value
+                .parse()
+                .with_context(|| format!("value of header `{name}`"))?,
+        );
     }
     let target = Target::parse(&quick.url).map_err(|failure| anyhow!(failure.message))?;
     Ok(Request {
-        method: quick.method.parse().with_context(|| format!("method `{}`", quick.method))?,
+        method: quick
+            .method
+            .parse()
+            .with_context(|| format!("method `{}`", quick.method))?,
         target: Arc::new(target),
         headers,
         body: quick.body.clone().into(),
@@ -99,7 +119,9 @@ fn scenario_index(guest: &Guest, name: Option<&str>) -> anyhow::Result<u32> {
     let known = &guest.describe().scenarios;
     match known.iter().position(|scenario| scenario == name) {
         Some(index) => Ok(u32::try_from(index)?),
-        None => bail!("the guest has no scenario `{name}`, it has {}", known.join(", ")),
+        None => bail!(
+            "the guest has no scenario `{name}`, it has {}",
+            known.join(", ")
+        ),
     }
 }
-

@@ -91,24 +91,37 @@ pub(crate) async fn live(work: Arc<GuestWork>, mailbox: Arc<Mailbox>, clock: Run
             finish_hook(&mut vu, &mailbox, result);
         }
         Life::Teardown { data } => {
-            let result = vu.teardown(&data).await.map(|()| Vec::new()).map_err(|failure| failure.to_string());
+            let result = vu
+                .teardown(&data)
+                .await
+                .map(|()| Vec::new())
+                .map_err(|failure| failure.to_string());
             finish_hook(&mut vu, &mailbox, result);
         }
     }
 }
 
-async fn make(work: &GuestWork, mailbox: &Arc<Mailbox>, clock: &RunClock) -> Result<Vu<Doors>, String> {
+async fn make(
+    work: &GuestWork,
+    mailbox: &Arc<Mailbox>,
+    clock: &RunClock,
+) -> Result<Vu<Doors>, String> {
     let setup = VuSetup {
         id: mailbox.vu,
         scenario: work.scenario,
-        host: Doors { mailbox: mailbox.clone(), records: Vec::new() },
+        host: Doors {
+            mailbox: mailbox.clone(),
+            records: Vec::new(),
+        },
         registry: work.registry.clone(),
         env: work.env.clone(),
         seed: work.seed,
-        run_started_ns: clock.started_at_ns(),
+        run_start: clock.start_mark(),
         limits: work.limits,
     };
-    let vu = Vu::new(&work.guest, setup).await.map_err(|failure| failure.to_string())?;
+    let vu = Vu::new(&work.guest, setup)
+        .await
+        .map_err(|failure| failure.to_string())?;
     mailbox.set_stop_flag(vu.stop_flag());
     Ok(vu)
 }
@@ -129,10 +142,23 @@ async fn iterate(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, clock: &RunClock, d
     while let Next::Iterate(planned) = mailbox.next().await {
         // The start that counts is the guest's own: what the hand-over to its thread took is lateness, not service.
         let started_ns = clock.now_ns();
-        let end = vu.iterate(Arrival { started_ns, ..planned }).await;
-        let ended = Ended { started_ns, ended_ns: clock.now_ns(), end };
+        let end = vu
+            .iterate(Arrival {
+                started_ns,
+                ..planned
+            })
+            .await;
+        let ended = Ended {
+            started_ns,
+            ended_ns: clock.now_ns(),
+            end,
+        };
         // Ended is told last: from then on the virtual user counts as free.
-        let renewed = if ended.end.needs_new_instance { renew(vu, mailbox, data).await } else { Ok(()) };
+        let renewed = if ended.end.needs_new_instance {
+            renew(vu, mailbox, data).await
+        } else {
+            Ok(())
+        };
         post_end(vu, mailbox, ended);
         if let Err(why) = renewed {
             mailbox.post(ToIo::Retired(why));

@@ -23,8 +23,8 @@ use std::sync::{Arc, mpsc};
 
 use nettare_core::plan::GuestThread;
 use nettare_core::sample::{Failure, Funnel, IterationOutcome};
-use nettare_core::sched::{Action, DropReason, Event, IterationCounts, Scheduler};
-use nettare_core::stats::ShardDelta;
+use nettare_core::sched::{Action, Event, IterationCounts, Scheduler};
+use nettare_core::stats::{ShardDelta, Symbol};
 use nettare_net::{Client, Target};
 use nettare_vm::LogLevel;
 use tokio::sync::Notify;
@@ -40,7 +40,7 @@ use port::{GuestFuture, Port, Started};
 use service::VuTask;
 use timer::Timer;
 
-pub(crate) use thread::{Seed, WorkerThread};
+pub(crate) use thread::{Seed, WorkSeed, WorkerThread};
 
 /// What the coordinator tells a worker.
 pub(crate) enum Order {
@@ -184,7 +184,10 @@ impl Worker {
     pub(crate) fn vu_failed_to_start(self: &Rc<Self>, port: &Port, why: &str) {
         self.ports.borrow_mut().remove(&port.vu);
         if self.begun.get() {
-            self.tell(News::Warning(format!("virtual user {} could not be started: {why}", port.vu)));
+            self.tell(News::Warning(format!(
+                "virtual user {} could not be started: {why}",
+                port.vu
+            )));
             self.event(Event::VuRetired { vu: port.vu });
         } else {
             self.tell(News::FailedToStart(why.to_owned()));
@@ -195,7 +198,10 @@ impl Worker {
     pub(crate) fn vu_retired(self: &Rc<Self>, port: &Port, why: &str) {
         self.ports.borrow_mut().remove(&port.vu);
         self.recorder.limit_hit("retired-vus");
-        self.tell(News::Warning(format!("virtual user {} was given up after a trap: {why}", port.vu)));
+        self.tell(News::Warning(format!(
+            "virtual user {} was given up after a trap: {why}",
+            port.vu
+        )));
         self.event(Event::VuRetired { vu: port.vu });
     }
 
@@ -209,18 +215,34 @@ impl Worker {
         scenario_cpu_ns: Option<u64>,
     ) {
         let Some(started) = port.end() else { return };
-        let outcome = if port.is_cancelled() { IterationOutcome::Interrupted } else { outcome };
-        self.recorder.iteration(&started, outcome, began_ns, ended_ns, scenario_cpu_ns);
-        self.event(Event::IterationEnded { vu: port.vu, outcome });
+        let outcome = if port.is_cancelled() {
+            IterationOutcome::Interrupted
+        } else {
+            outcome
+        };
+        self.recorder
+            .iteration(&started, outcome, began_ns, ended_ns, scenario_cpu_ns);
+        self.event(Event::IterationEnded {
+            vu: port.vu,
+            outcome,
+        });
     }
 
     /// A guest's iteration is over.
     pub(crate) fn guest_ended(self: &Rc<Self>, port: &Port, ended: &Ended) {
-        if let (IterationOutcome::Failed, Some(why), false) = (ended.end.outcome, &ended.end.why, port.is_cancelled()) {
+        if let (IterationOutcome::Failed, Some(why), false) =
+            (ended.end.outcome, &ended.end.why, port.is_cancelled())
+        {
             self.tell(News::IterationFailed(why.to_string()));
         }
         let end = &ended.end;
-        self.iteration_ended(port, end.outcome, ended.started_ns, ended.ended_ns, end.scenario_cpu_ns);
+        self.iteration_ended(
+            port,
+            end.outcome,
+            ended.started_ns,
+            ended.ended_ns,
+            end.scenario_cpu_ns,
+        );
     }
 
     /// `setup` or `teardown` is over.
@@ -257,7 +279,10 @@ impl Worker {
     /// Has the guest thread poll a guest that was inline.
     pub(crate) fn ship(&self, mailbox: &Arc<Mailbox>, future: GuestFuture) {
         if let VuWork::Guest { thread, .. } = &self.work {
-            thread.ship(Parcel { mailbox: mailbox.clone(), future });
+            thread.ship(Parcel {
+                mailbox: mailbox.clone(),
+                future,
+            });
         }
     }
 
@@ -266,7 +291,9 @@ impl Worker {
     /// Tells the scheduler what happened, and does what it says.
     fn event(self: &Rc<Self>, event: Event) {
         let mut actions = self.actions.take();
-        self.scheduler.borrow_mut().step(self.clock.now_ns(), event, &mut actions);
+        self.scheduler
+            .borrow_mut()
+            .step(self.clock.now_ns(), event, &mut actions);
         for action in actions.drain(..) {
             self.act(action);
         }
@@ -275,9 +302,17 @@ impl Worker {
 
     fn act(self: &Rc<Self>, action: Action) {
         match action {
-            Action::Start { vu, arrival, waited_for_vu_ns } => {
+            Action::Start {
+                vu,
+                arrival,
+                waited_for_vu_ns,
+            } => {
+                self.recorder.iteration_started();
                 if let Some(port) = self.port(vu) {
-                    port.start(Started { arrival, waited_for_vu_ns });
+                    port.start(Started {
+                        arrival,
+                        waited_for_vu_ns,
+                    });
                 }
             }
             Action::Spawn { vu } => self.make(vu),
@@ -307,7 +342,12 @@ impl Worker {
                 tokio::task::spawn_local(native::live(self.clone(), port.clone(), work));
                 port
             }
-            VuWork::Guest { .. } => self.make_guest(vu, Life::Iterate { data: self.data.borrow().clone() }),
+            VuWork::Guest { .. } => self.make_guest(
+                vu,
+                Life::Iterate {
+                    data: self.data.borrow().clone(),
+                },
+            ),
         };
         self.ports.borrow_mut().insert(vu, port);
     }
@@ -316,9 +356,19 @@ impl Worker {
     fn make_guest(self: &Rc<Self>, vu: u32, life: Life) -> Rc<Port> {
         let mailbox = Mailbox::new(vu, self.outbox.clone());
         let port = Rc::new(Port::new(vu, Some(mailbox.clone())));
-        if let VuWork::Guest { work, policy, thread } = &self.work {
+        if let VuWork::Guest {
+            work,
+            policy,
+            thread,
+        } = &self.work
+        {
             tokio::task::spawn_local(VuTask::new(self, &port, &mailbox, Placement::new(*policy)));
-            let future = Box::pin(guest::live(work.clone(), mailbox.clone(), self.clock.clone(), life));
+            let future = Box::pin(guest::live(
+                work.clone(),
+                mailbox.clone(),
+                self.clock.clone(),
+                life,
+            ));
             thread.ship(Parcel { mailbox, future });
         }
         port
@@ -337,7 +387,9 @@ impl Worker {
             }
             worker.timer.until(now_ns + 2 * UNWIND_NS).await;
             if port.is_busy() {
-                worker.tell(News::Warning(format!("virtual user {vu} did not end when it was interrupted")));
+                worker.tell(News::Warning(format!(
+                    "virtual user {vu} did not end when it was interrupted"
+                )));
                 let now_ns = worker.clock.now_ns();
                 worker.iteration_ended(&port, IterationOutcome::Interrupted, now_ns, now_ns, None);
             }
@@ -376,7 +428,9 @@ impl Worker {
                 self.begun.set(true);
                 self.event(Event::Begin);
             }
-            Order::Collect if !self.finished.get() => self.tell(News::Collected(Box::new(self.collect()))),
+            Order::Collect if !self.finished.get() => {
+                self.tell(News::Collected(Box::new(self.collect())))
+            }
             Order::Stop if self.begun.get() => self.event(Event::Stop),
             Order::Kill if self.begun.get() => self.event(Event::Kill),
             Order::Collect | Order::Stop | Order::Kill | Order::End => {}
@@ -395,10 +449,11 @@ impl Worker {
     }
 
     fn call_hook(self: &Rc<Self>, hook: Hook) {
-        let life = match hook {
-            Hook::Setup => Life::Setup,
-            Hook::Teardown(data) => Life::Teardown { data },
+        let (group, life) = match hook {
+            Hook::Setup => (Symbol::SETUP, Life::Setup),
+            Hook::Teardown(data) => (Symbol::TEARDOWN, Life::Teardown { data }),
         };
+        self.recorder.set_aside(group);
         let port = self.make_guest(0, life);
         self.ports.borrow_mut().insert(0, port);
     }
@@ -423,6 +478,3 @@ impl Worker {
         let _ = self.news.send((self.index, news));
     }
 }
-
-/// Reasons for which an arrival is dropped, for those who count them.
-pub(crate) type Dropped = DropReason;

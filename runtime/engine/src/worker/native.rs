@@ -58,12 +58,18 @@ impl End {
 async fn iterate(worker: &Worker, port: &Port, session: &Rc<Session>, work: &NativeWork) -> End {
     let called_ns = clock::monotonic_ns();
     let mut series = SeriesId::NONE;
-    let mut on_exchange = |exchange: &Exchange| series = worker.recorder.exchange(&work.labels, exchange);
-    let Some(call) = unless_cancelled(port, session.call(&work.request, &mut on_exchange)).await else {
+    let mut on_exchange =
+        |exchange: &Exchange| series = worker.recorder.exchange(&work.labels, exchange);
+    let Some(call) = unless_cancelled(port, session.call(&work.request, &mut on_exchange)).await
+    else {
         return End::CutShort;
     };
     let gross_ns = clock::monotonic_ns() - called_ns;
-    worker.recorder.call(series, gross_ns, gross_ns.saturating_sub(call.timing.sum.sum_ns()));
+    worker.recorder.call(
+        series,
+        gross_ns,
+        gross_ns.saturating_sub(call.timing.sum.sum_ns()),
+    );
     match &call.result {
         Ok(_) => End::Answered,
         Err(failure) => {

@@ -38,7 +38,12 @@ pub(crate) struct VuTask {
 
 impl VuTask {
     /// A task that serves `mailbox` until its guest has ended.
-    pub(crate) fn new(worker: &Rc<Worker>, port: &Rc<Port>, mailbox: &Arc<Mailbox>, placement: Placement) -> VuTask {
+    pub(crate) fn new(
+        worker: &Rc<Worker>,
+        port: &Rc<Port>,
+        mailbox: &Arc<Mailbox>,
+        placement: Placement,
+    ) -> VuTask {
         let desk = Desk::new(worker.clone(), port.clone(), mailbox.clone(), placement);
         VuTask {
             port: port.clone(),
@@ -134,11 +139,21 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(worker: Rc<Worker>, port: Rc<Port>, mailbox: Arc<Mailbox>, placement: Placement) -> Desk {
+    fn new(
+        worker: Rc<Worker>,
+        port: Rc<Port>,
+        mailbox: Arc<Mailbox>,
+        placement: Placement,
+    ) -> Desk {
         let session = Session::new(&worker.client);
         let tags = worker.recorder.no_tags();
         Desk {
-            line: Rc::new(Line { worker, port, mailbox, session }),
+            line: Rc::new(Line {
+                worker,
+                port,
+                mailbox,
+                session,
+            }),
             placement,
             prepared: None,
             spawned: HashMap::new(),
@@ -171,7 +186,9 @@ impl Desk {
             }
             while let Poll::Ready(message) = self.line.mailbox.poll_take(cx) {
                 match message {
-                    ToIo::Cancel { ticket: cancelled } if cancelled == ticket => return Poll::Ready(()),
+                    ToIo::Cancel { ticket: cancelled } if cancelled == ticket => {
+                        return Poll::Ready(());
+                    }
                     other => self.handle_beside(other),
                 }
             }
@@ -186,12 +203,17 @@ impl Desk {
 
     /// Handles a message while another wait is under way.
     fn handle_beside(&mut self, message: ToIo) {
-        let Some(wait) = self.handle(message) else { return };
+        let Some(wait) = self.handle(message) else {
+            return;
+        };
         self.spawned.retain(|_, call| !call.is_finished());
         let ticket = wait.ticket();
         let line = self.line.clone();
         let call = tokio::task::spawn_local(async move {
-            if unless_cancelled(&line.port, serve_wait(line.clone(), wait)).await.is_none() {
+            if unless_cancelled(&line.port, serve_wait(line.clone(), wait))
+                .await
+                .is_none()
+            {
                 line.mailbox.answer_cancelled(ticket);
             }
         });
@@ -203,8 +225,13 @@ impl Desk {
         let line = self.line.clone();
         match message {
             ToIo::Http { ticket, request } => return self.http(ticket, request),
-            ToIo::Sleep { ticket, .. } if line.port.is_cancelled() => line.mailbox.answer_cancelled(ticket),
-            ToIo::Sleep { ticket, nanoseconds } => return Some(Wait::Sleep(ticket, nanoseconds)),
+            ToIo::Sleep { ticket, .. } if line.port.is_cancelled() => {
+                line.mailbox.answer_cancelled(ticket)
+            }
+            ToIo::Sleep {
+                ticket,
+                nanoseconds,
+            } => return Some(Wait::Sleep(ticket, nanoseconds)),
             ToIo::Cancel { ticket } => {
                 if let Some(call) = self.spawned.remove(&ticket) {
                     call.abort();
@@ -271,8 +298,14 @@ impl Desk {
 
     /// Records what the guest has recorded so far.
     fn record(&mut self) {
-        let mut records = self.line.mailbox.take_records(std::mem::take(&mut self.records));
-        self.line.worker.recorder.records(&mut records, &mut self.tags);
+        let mut records = self
+            .line
+            .mailbox
+            .take_records(std::mem::take(&mut self.records));
+        self.line
+            .worker
+            .recorder
+            .records(&mut records, &mut self.tags);
         self.records = records;
     }
 }
@@ -288,47 +321,67 @@ fn prepare(worker: &Worker, source: Arc<HttpRequest>) -> Result<Prepared, Failur
         keep_body: source.keep_body,
     };
     let labels = worker.recorder.labels(&source);
-    Ok(Prepared { source, request: Rc::new(request), labels })
+    Ok(Prepared {
+        source,
+        request: Rc::new(request),
+        labels,
+    })
 }
 
 async fn serve_wait(line: Rc<Line>, wait: Wait) {
     match wait {
         Wait::Sleep(ticket, nanoseconds) => {
-            line.worker.timer.until(clock::monotonic_ns().saturating_add(nanoseconds)).await;
+            line.worker
+                .timer
+                .until(clock::monotonic_ns().saturating_add(nanoseconds))
+                .await;
             line.mailbox.woke(ticket);
         }
         Wait::Call(ticket, prepared) => {
             let mut series = SeriesId::NONE;
             let recorder = &line.worker.recorder;
-            let mut on_exchange = |exchange: &Exchange| series = recorder.exchange(&prepared.labels, exchange);
+            let mut on_exchange =
+                |exchange: &Exchange| series = recorder.exchange(&prepared.labels, exchange);
             let call = line.session.call(&prepared.request, &mut on_exchange).await;
             if let Err(failure) = &call.result {
                 recorder.failure(failure);
             }
-            line.mailbox.reply(ticket, reply(call, series, &prepared.source.url));
+            line.mailbox.reply(ticket, reply(call, series));
         }
     }
 }
 
-fn reply(call: Call, series: SeriesId, url: &str) -> HttpReply {
+fn reply(call: Call, series: SeriesId) -> HttpReply {
     let result = call.result.map(|response| HttpResponse {
         status: response.status,
         headers: response.headers,
         body: response.body,
         body_length: response.body_length,
-        url: match response.redirected_to {
-            Some(target) => Arc::from(target.as_str()),
-            None => Arc::from(url),
-        },
+        body_failure: None,
+        url: Arc::from(response.target.as_str()),
     });
-    HttpReply { result, timing: call.timing, series }
+    HttpReply {
+        result,
+        timing: call.timing,
+        series,
+    }
 }
 
 /// The answer to a request that was never attempted.
 fn refused(failure: Failure) -> HttpReply {
     let nothing = Phases::default();
     let ready_at_ns = clock::monotonic_ns();
-    let timing =
-        CallTiming { last: nothing, sum: nothing, hops: 0, stamp: Stamp::User, decode_ns: 0, ready_at_ns };
-    HttpReply { result: Err(failure), timing, series: SeriesId::NONE }
+    let timing = CallTiming {
+        last: nothing,
+        sum: nothing,
+        hops: 0,
+        stamp: Stamp::User,
+        decode_ns: 0,
+        ready_at_ns,
+    };
+    HttpReply {
+        result: Err(failure),
+        timing,
+        series: SeriesId::NONE,
+    }
 }

@@ -71,12 +71,14 @@ impl WorkerThread {
     pub(crate) fn spawn(seed: Seed, news: NewsSender) -> io::Result<WorkerThread> {
         let (orders, receiver) = unbounded_channel();
         let index = seed.index;
-        let handle = thread::Builder::new().name(format!("io-{index}")).spawn(move || {
-            affinity::pin(seed.cpu);
-            if let Err(error) = run(seed, receiver, news.clone()) {
-                let _ = news.send((index, News::Broken(format!("worker {index}: {error}"))));
-            }
-        })?;
+        let handle = thread::Builder::new()
+            .name(format!("io-{index}"))
+            .spawn(move || {
+                affinity::pin(seed.cpu);
+                if let Err(error) = run(seed, receiver, news.clone()) {
+                    let _ = news.send((index, News::Broken(format!("worker {index}: {error}"))));
+                }
+            })?;
         Ok(WorkerThread { orders, handle })
     }
 
@@ -93,11 +95,18 @@ impl WorkerThread {
 
 fn run(seed: Seed, mut orders: UnboundedReceiver<Order>, news: NewsSender) -> io::Result<()> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default())?;
+    let runtime = builder
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())?;
     let outbox = Arc::new(Outbox::default());
     let guests = guest_thread(&seed, &outbox)?;
     runtime.block_on(async {
-        let base = Base { timer: Timer::new()?, outbox, news, sender: guests.as_ref().map(GuestThread::sender) };
+        let base = Base {
+            timer: Timer::new()?,
+            outbox,
+            news,
+            sender: guests.as_ref().map(GuestThread::sender),
+        };
         let worker = worker(&seed, &base);
         // `setup` and `teardown` are outside totals and thresholds: they have a client and a recorder of their own.
         let hooks = self::worker(&seed, &base);
@@ -146,13 +155,18 @@ fn worker(seed: &Seed, base: &Base) -> Rc<Worker> {
     };
     let recorder = Recorder::new(seed.max_series, &seed.scenario, seed.tags.clone(), registry);
     let work = match (&seed.work, &base.sender) {
-        (WorkSeed::Guest(work, policy), Some(thread)) => {
-            VuWork::Guest { work: work.clone(), policy: *policy, thread: thread.clone() }
-        }
+        (WorkSeed::Guest(work, policy), Some(thread)) => VuWork::Guest {
+            work: work.clone(),
+            policy: *policy,
+            thread: thread.clone(),
+        },
         (WorkSeed::Guest(..), None) => unreachable!("a guest thread is made for every guest"),
         (WorkSeed::Native(request), _) => {
             let labels = recorder.native_labels(request.method.as_str());
-            VuWork::Native(Rc::new(NativeWork { request: (**request).clone(), labels }))
+            VuWork::Native(Rc::new(NativeWork {
+                request: (**request).clone(),
+                labels,
+            }))
         }
     };
     Rc::new(Worker {
@@ -164,7 +178,11 @@ fn worker(seed: &Seed, base: &Base) -> Rc<Worker> {
         outbox: base.outbox.clone(),
         news: base.news.clone(),
         work,
-        scheduler: RefCell::new(Scheduler::new(&seed.scenario.executor, seed.segment, seed.scenario.graceful_stop_ns)),
+        scheduler: RefCell::new(Scheduler::new(
+            &seed.scenario.executor,
+            seed.segment,
+            seed.scenario.graceful_stop_ns,
+        )),
         actions: Cell::default(),
         ports: RefCell::default(),
         data: RefCell::new(Arc::from([])),
@@ -182,14 +200,18 @@ fn spawn_helpers(worker: &Rc<Worker>, hooks: &Rc<Worker>) {
     let driven = worker.clone();
     tokio::task::spawn_local(async move {
         if let Err(error) = driven.timer.drive().await {
-            driven.tell(News::Broken(format!("the timer of a worker failed: {error}")));
+            driven.tell(News::Broken(format!(
+                "the timer of a worker failed: {error}"
+            )));
         }
     });
     tokio::task::spawn_local(worker.clone().pace());
     let (worker, hooks) = (worker.clone(), hooks.clone());
     tokio::task::spawn_local(poll_fn(move |cx| {
         worker.outbox.poll_pump(cx, &mut |parcel| {
-            let port = worker.port(parcel.mailbox.vu).or_else(|| hooks.port(parcel.mailbox.vu));
+            let port = worker
+                .port(parcel.mailbox.vu)
+                .or_else(|| hooks.port(parcel.mailbox.vu));
             // A virtual user that is gone has nobody to poll it, and nothing left to do.
             if let Some(port) = port {
                 port.receive(parcel.future);

@@ -13,7 +13,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -42,7 +43,7 @@ impl Timer {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Rc::new(Timer {
-            fd: AsyncFd::with_interest(fd, Interest::READABLE)?,
+            fd: register(fd)?,
             waiting: RefCell::default(),
             next_number: Cell::new(0),
             armed_ns: Cell::new(0),
@@ -53,7 +54,11 @@ impl Timer {
     pub(crate) fn until(self: &Rc<Self>, at_ns: u64) -> Until {
         let number = self.next_number.get();
         self.next_number.set(number + 1);
-        Until { timer: self.clone(), key: (at_ns, number), registered: false }
+        Until {
+            timer: self.clone(),
+            key: (at_ns, number),
+            registered: false,
+        }
     }
 
     /// Serves the descriptor for ever.
@@ -87,7 +92,12 @@ impl Timer {
 
     /// Sets the descriptor to the earliest time that somebody sleeps for, unless it is set to that or an earlier one.
     fn arm(&self) -> io::Result<()> {
-        let first = self.waiting.borrow().iter().find(|(_, waker)| waker.is_some()).map(|((at, _), _)| *at);
+        let first = self
+            .waiting
+            .borrow()
+            .iter()
+            .find(|(_, waker)| waker.is_some())
+            .map(|((at, _), _)| *at);
         let Some(at_ns) = first else { return Ok(()) };
         let armed = self.armed_ns.get();
         if armed != 0 && armed <= at_ns {
@@ -97,11 +107,27 @@ impl Timer {
             tv_sec: (at_ns / NANOSECONDS_PER_SECOND) as i64,
             tv_nsec: (at_ns % NANOSECONDS_PER_SECOND) as i64,
         };
-        let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
+        let spec = Itimerspec {
+            it_interval: Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
+            it_value: value,
+        };
         timerfd_settime(self.fd.get_ref(), TimerfdTimerFlags::ABSTIME, &spec)?;
         self.armed_ns.set(at_ns);
         Ok(())
     }
+}
+
+/// Has the runtime watch a descriptor. The newer, unsafe form asks that the descriptor stay open as long as the registration:
+/// an `OwnedFd` that is moved in does.
+#[expect(
+    deprecated,
+    reason = "the form that replaces it needs unsafe code for what the type already promises"
+)]
+fn register(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
 /// A wait for a point in time. Dropping it ends the wait.
@@ -118,7 +144,10 @@ impl Future for Until {
         if self.key.0 <= clock::monotonic_ns() {
             return Poll::Ready(());
         }
-        self.timer.waiting.borrow_mut().insert(self.key, Some(cx.waker().clone()));
+        self.timer
+            .waiting
+            .borrow_mut()
+            .insert(self.key, Some(cx.waker().clone()));
         self.registered = true;
         // A descriptor that cannot be set is reported by `drive`, which sets it again at once.
         let _ = self.timer.arm();

@@ -11,7 +11,7 @@ use crate::state::{Phase, State};
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut time = linker.instance(&interface("time"))?;
     time.func_wrap("now", |store: Context<'_>, (): ()| {
-        Ok((meter::monotonic_ns().saturating_sub(store.data().run.started_ns),))
+        Ok((store.data().run.started.elapsed_ns(meter::monotonic_ns()),))
     })?;
     time.func_wrap("wall-clock", |_: Context<'_>, (): ()| {
         Ok((meter::wall_clock_ns(),))

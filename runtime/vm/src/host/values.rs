@@ -4,7 +4,7 @@ use nettare_core::sample::{CallTiming, ErrorKind, Failure, Phases, Stamp};
 use wasmtime::component::{ComponentType, Lift, Lower};
 
 use crate::doors::LogLevel;
-use crate::registry::{MetricKind, Unit};
+use nettare_core::stats::{MetricKind, Unit};
 
 /// `errors.error-kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
@@ -108,7 +108,10 @@ impl From<Failure> for WitError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
-#[expect(dead_code, reason = "wasmtime makes its values, from what a guest passes")]
+#[expect(
+    dead_code,
+    reason = "wasmtime makes its values, from what a guest passes"
+)]
 pub(crate) enum WitBodyMode {
     #[component(name = "keep")]
     Keep,
@@ -183,7 +186,10 @@ impl WitTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
-#[expect(dead_code, reason = "wasmtime makes its values, from what a guest passes")]
+#[expect(
+    dead_code,
+    reason = "wasmtime makes its values, from what a guest passes"
+)]
 pub(crate) enum WitMetricKind {
     #[component(name = "counter")]
     Counter,
@@ -210,7 +216,10 @@ impl From<WitMetricKind> for MetricKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
-#[expect(dead_code, reason = "wasmtime makes its values, from what a guest passes")]
+#[expect(
+    dead_code,
+    reason = "wasmtime makes its values, from what a guest passes"
+)]
 pub(crate) enum WitUnit {
     #[component(name = "plain")]
     Plain,
@@ -234,7 +243,10 @@ impl From<WitUnit> for Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
-#[expect(dead_code, reason = "wasmtime makes its values, from what a guest passes")]
+#[expect(
+    dead_code,
+    reason = "wasmtime makes its values, from what a guest passes"
+)]
 pub(crate) enum WitLevel {
     #[component(name = "debug")]
     Debug,
