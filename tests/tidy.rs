@@ -90,8 +90,9 @@ fn dependencies_and_lints_are_set_once_for_the_workspace() {
 #[test]
 fn names_stand_only_where_the_architecture_lets_them() {
     let tree = Tree::of_the_repository();
+    let index = mentions::Index::of(&tree);
     for reservation in mentions::RESERVATIONS {
-        hold(&reservation.rule, &mentions::check(&tree, reservation));
+        hold(&reservation.rule, &mentions::check(&index, reservation));
     }
 }
 

@@ -113,10 +113,7 @@ const CLOSED_LISTS: &[(&str, &[&str])] = &[
             "thiserror",
         ],
     ),
-    (
-        "nettare-report",
-        &["serde", "serde_json", "thiserror"],
-    ),
+    ("nettare-report", &["serde", "serde_json", "thiserror"]),
 ];
 
 pub(super) const INHERITED: Rule = Rule {

@@ -25,22 +25,37 @@ pub(super) struct Reservation {
     allowed: &'static [&'static str],
 }
 
-/// Every mention of a reserved name out of its place.
-pub(super) fn check(tree: &Tree, reservation: &Reservation) -> Vec<Breach> {
-    let files = tree.rust().filter(|file| {
-        lies_in(&file.path, reservation.about) && !lies_in(&file.path, reservation.allowed)
-    });
-    let mut breaches = Vec::new();
-    for file in files {
-        for mention in scan::mentions(file) {
-            if reservation.names.iter().any(|name| mention.is(name)) {
-                breaches.push(Breach::new(
-                    &file.path,
-                    mention.line,
-                    format!("`{}`", mention.name),
-                ));
-            }
+/// The names in each file, found once for all rules.
+pub(super) struct Index<'a> {
+    files: Vec<(&'a str, Vec<scan::Mention>)>,
+}
+
+impl Index<'_> {
+    /// Reads every Rust file of the tree.
+    pub(super) fn of(tree: &Tree) -> Index<'_> {
+        Index {
+            files: tree
+                .rust()
+                .map(|file| (file.path.as_str(), scan::mentions(file)))
+                .collect(),
         }
+    }
+}
+
+/// Every mention of a reserved name out of its place.
+pub(super) fn check(index: &Index, reservation: &Reservation) -> Vec<Breach> {
+    let is_judged =
+        |path: &str| lies_in(path, reservation.about) && !lies_in(path, reservation.allowed);
+    let mut breaches = Vec::new();
+    for (path, mentions) in index.files.iter().filter(|(path, _)| is_judged(path)) {
+        let reserved =
+            |mention: &&scan::Mention| reservation.names.iter().any(|name| mention.is(name));
+        breaches.extend(
+            mentions
+                .iter()
+                .filter(reserved)
+                .map(|m| Breach::new(path, m.line, format!("`{}`", m.name))),
+        );
     }
     breaches
 }
@@ -79,7 +94,7 @@ mod tests {
     };
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        check(&Tree::of(&[(path, text)]), &CLOCKS)
+        check(&Index::of(&Tree::of(&[(path, text)])), &CLOCKS)
             .into_iter()
             .map(|breach| format!("{} {}", breach.line, breach.what))
             .collect()

@@ -18,12 +18,11 @@ pub(super) struct Mention {
 impl Mention {
     /// Whether it mentions this name: the segments in a row, anywhere in a path; macros and methods alike at the end.
     pub(super) fn is(&self, name: &str) -> bool {
-        let wanted = name.split("::").collect::<Vec<_>>();
-        self.name
-            .split("::")
-            .collect::<Vec<_>>()
-            .windows(wanted.len())
-            .any(|window| window == wanted)
+        self.name.match_indices(name).any(|(start, _)| {
+            let (before, after) = (&self.name[..start], &self.name[start + name.len()..]);
+            (before.is_empty() || before.ends_with("::"))
+                && (after.is_empty() || after.starts_with("::"))
+        })
     }
 }
 
