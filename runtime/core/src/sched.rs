@@ -318,7 +318,8 @@ impl Scheduler {
             } => Some(until_ns),
             Phase::Idle | Phase::Draining { .. } | Phase::Finished => None,
         };
-        if let Some(at_ns) = next_ns
+        // A run without an end of its own wants no wake-up at the end of time.
+        if let Some(at_ns) = next_ns.filter(|at_ns| *at_ns != u64::MAX)
             && self.armed_ns != next_ns
         {
             self.armed_ns = next_ns;

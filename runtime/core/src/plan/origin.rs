@@ -51,6 +51,13 @@ impl Origins {
             .map_or(Origin::Default, |written| written.origin)
     }
 
+    /// Every value that somebody gave, by its key, with its source.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Origin)> {
+        self.0
+            .iter()
+            .map(|(key, written)| (key.as_str(), written.origin))
+    }
+
     pub(super) fn note(&mut self, key: &str, origin: Origin) {
         self.0.insert(
             key.to_owned(),

@@ -35,6 +35,10 @@ pub struct Defaults {
 }
 
 impl Defaults {
+    /// Seeds are no larger, so that every reader of a report or a printed plan holds them exactly: JSON numbers are doubles to
+    /// many (RFC 8259, section 6), and TOML's have 63 bits.
+    pub const MAX_SEED: u64 = (1 << 53) - 1;
+
     /// However much the machine allows, an arrival executor gets no more virtual users than this unasked.
     pub const MAX_VUS: u32 = 10_000;
 }
@@ -72,7 +76,7 @@ impl Layers {
         for (origin, source) in sources {
             stated.overlay(source, &mut |key| origins.note(key, origin));
         }
-        grant_hosts_of_urls(&mut stated, &origins);
+        grant_hosts_of_urls(&mut stated, &mut origins);
         let load = stated.split_off(|key| LOAD_KEYS.contains(&key));
         let executor = load::executor(load, own_load, &mut origins, defaults)?;
         let plan = Plan {
@@ -81,10 +85,12 @@ impl Layers {
             limits: limits_of(&stated),
             run: run_of(stated, defaults),
         };
-        plan.validate().map_err(|error| {
-            let place = origins.place(error.key);
-            error.at(place)
-        })?;
+        seed_is_exact(&plan)
+            .and_then(|()| plan.validate())
+            .map_err(|error| {
+                let place = origins.place(error.key);
+                error.at(place)
+            })?;
         Ok(Resolved { plan, origins })
     }
 }
@@ -139,7 +145,7 @@ fn run_of(stated: Options, defaults: &Defaults) -> RunOptions {
         tags: stated.tags,
         connections: stated.connections.unwrap_or(otherwise.connections),
         warmup_ns: stated.warmup_ns.unwrap_or(otherwise.warmup_ns),
-        seed: stated.seed.unwrap_or(defaults.seed),
+        seed: stated.seed.unwrap_or(defaults.seed & Defaults::MAX_SEED),
         workers: stated.workers,
         guest_thread: stated.guest_thread.unwrap_or(otherwise.guest_thread),
         meter: stated.meter.unwrap_or(otherwise.meter),
@@ -154,6 +160,17 @@ fn run_of(stated: Options, defaults: &Defaults) -> RunOptions {
         abort_unanswered_ns: stated
             .abort_unanswered_ns
             .unwrap_or(otherwise.abort_unanswered_ns),
+    }
+}
+
+fn seed_is_exact(plan: &Plan) -> Result<(), PlanError> {
+    match plan.run.seed {
+        ..=Defaults::MAX_SEED => Ok(()),
+        seed => Err(PlanError::about(
+            "seed",
+            format!("is {seed}"),
+            format!("give at most {}", Defaults::MAX_SEED),
+        )),
     }
 }
 
@@ -173,12 +190,16 @@ fn limits_of(stated: &Options) -> Limits {
 
 /// Allows the host of every URL that a person put into the environment, in the plan file or by a flag. A URL among the
 /// scenario's own defaults grants nothing: whoever wrote the guest does not decide what this machine may contact.
-fn grant_hosts_of_urls(stated: &mut Options, origins: &Origins) {
+fn grant_hosts_of_urls(stated: &mut Options, origins: &mut Origins) {
     let given = stated.env.iter().chain(&stated.scenario_env);
-    let trusted = given.filter(|(name, _)| origins.of(&format!("env.{name}")) > Origin::Scenario);
-    let hosts: Vec<String> = trusted.filter_map(|(_, value)| host_of(value)).collect();
-    for host in hosts {
+    let granted = given.filter_map(|(name, value)| {
+        let origin = origins.of(&format!("env.{name}"));
+        let host = host_of(value).filter(|_| origin > Origin::Scenario)?;
+        Some((host, origin))
+    });
+    for (host, origin) in granted.collect::<Vec<_>>() {
         if !stated.allow_hosts.contains(&host) {
+            origins.note(&format!("allow-hosts.{host}"), origin);
             stated.allow_hosts.push(host);
         }
     }

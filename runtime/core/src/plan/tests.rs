@@ -1,7 +1,9 @@
 //! How plans come about: what is typed, what is written, what wins, and what is printed.
 
 mod files;
+mod invalid;
 mod layers;
+mod own_load;
 mod printed;
 mod typed;
 
@@ -22,6 +24,28 @@ fn per_second(arrivals: u64) -> Rate {
     }
 }
 
+fn constant(vus: u32, duration_ns: u64) -> Executor {
+    Executor::ConstantVus { vus, duration_ns }
+}
+
+fn shared(vus: u32, iterations: u64, max_duration_ns: u64) -> Executor {
+    Executor::SharedIterations {
+        vus,
+        iterations,
+        max_duration_ns,
+        rate: None,
+    }
+}
+
+fn arrivals(rate: Rate, duration_ns: u64, pre_allocated_vus: u32, max_vus: u32) -> Executor {
+    Executor::ConstantArrivalRate {
+        rate,
+        duration_ns,
+        pre_allocated_vus,
+        max_vus,
+    }
+}
+
 /// Options with a file, so that only what a test is about is missing.
 fn options() -> Options {
     Options {
@@ -37,6 +61,14 @@ fn file(json: &str) -> Result<PlanFile, String> {
 
 fn file_options(json: &str) -> Options {
     file(json).unwrap().options().unwrap()
+}
+
+fn resolve(layers: Layers) -> Resolved {
+    layers.resolve(&DEFAULTS).unwrap()
+}
+
+fn refused(layers: Layers) -> String {
+    layers.resolve(&DEFAULTS).unwrap_err().to_string()
 }
 
 fn executor_of(resolved: &Resolved) -> &Executor {

@@ -2,36 +2,66 @@
 
 use super::*;
 
-#[test]
-fn every_key_is_read() {
-    let options = file_options(
-        r#"{
-            "run": {
-                "allow-hosts": ["shop.example"], "env": { "TARGET": "https://shop.example" }, "tags": { "team": "payments" },
-                "connections": "per-request", "graceful-stop": "5s", "seed": 3, "workers": 2, "guest-thread": "split",
-                "meter": "off", "timestamps": "kernel", "http": "http2", "timeout": "2s", "max-redirects": 1,
-                "user-agent": "me", "insecure-skip-tls-verify": true, "abort-unanswered": "never"
-            },
-            "scenarios": { "checkout": {
-                "file": "a.wasm", "name": "b", "executor": "constant-arrival-rate", "rate": 50, "time-unit": "1m",
-                "duration": "5m", "pre-allocated-vus": 1, "max-vus": 2, "graceful-stop": "1s", "isolation": "vu",
-                "env": { "SKU": "42" }, "tags": { "team": "orders" }
-            } },
-            "thresholds": {
-                "http_req_duration": ["p(95)<200", { "check": "p(99)<500ms", "abort-on-fail": true, "delay-abort-eval": "10s" }]
-            },
-            "limits": {
-                "guest-memory": "1MiB", "guest-cpu": "1s", "body": "2MB", "bodies": 3000000, "series": 4, "log-lines": 5
-            }
-        }"#,
-    );
-    let plan = Layers {
-        plan_file: options,
-        ..Layers::default()
+/// Every key there is, each with a value that is not its default.
+const EVERY_KEY: &str = r#"{
+    "run": {
+        "allow-hosts": ["shop.example"], "env": { "TARGET": "https://shop.example" }, "tags": { "team": "payments" },
+        "connections": "per-request", "graceful-stop": "5s", "seed": 3, "workers": 2, "guest-thread": "split",
+        "meter": "off", "timestamps": "kernel", "http": "http2", "timeout": "2s", "max-redirects": 1,
+        "user-agent": "me", "insecure-skip-tls-verify": true, "abort-unanswered": "never"
+    },
+    "scenarios": { "checkout": {
+        "file": "a.wasm", "name": "b", "executor": "constant-arrival-rate", "rate": 50, "time-unit": "1m",
+        "duration": "5m", "pre-allocated-vus": 1, "max-vus": 2, "graceful-stop": "1s", "isolation": "vu",
+        "env": { "SKU": "42" }, "tags": { "team": "orders" }
+    } },
+    "thresholds": {
+        "http_req_duration": ["p(95)<200", { "check": "p(99)<500ms", "abort-on-fail": true, "delay-abort-eval": "10s" }]
+    },
+    "limits": {
+        "guest-memory": "1MiB", "guest-cpu": "1s", "body": "2MB", "bodies": 3000000, "series": 4, "log-lines": 5
     }
-    .resolve(&DEFAULTS)
-    .unwrap()
-    .plan;
+}"#;
+
+fn plan_with_every_key() -> Plan {
+    resolve(Layers {
+        plan_file: file_options(EVERY_KEY),
+        ..Layers::default()
+    })
+    .plan
+}
+
+#[test]
+fn every_key_of_the_run_is_read() {
+    let run = plan_with_every_key().run;
+    assert_eq!(run.allow_hosts, ["shop.example"]);
+    assert_eq!(
+        (run.env["TARGET"].as_str(), run.tags["team"].as_str()),
+        ("https://shop.example", "payments")
+    );
+    assert_eq!(run.connections, ConnectionPolicy::PerRequest);
+    assert_eq!(
+        (run.guest_thread, run.meter),
+        (GuestThread::Split, Meter::Off)
+    );
+    assert_eq!(
+        (run.timestamps, run.http),
+        (Timestamps::Kernel, HttpVersions::Http2)
+    );
+    assert_eq!((run.seed, run.workers, run.max_redirects), (3, Some(2), 1));
+    assert_eq!(
+        (run.timeout_ns, run.abort_unanswered_ns),
+        (2 * SECOND_NS, None)
+    );
+    assert_eq!(
+        (run.user_agent.as_str(), run.insecure_skip_tls_verify),
+        ("me", true)
+    );
+}
+
+#[test]
+fn every_key_of_the_scenario_is_read() {
+    let scenarios = plan_with_every_key().scenarios;
     let Scenario {
         executor,
         work,
@@ -39,20 +69,18 @@ fn every_key_is_read() {
         graceful_stop_ns,
         env,
         tags,
-    } = &plan.scenarios[0];
+    } = &scenarios[0];
     let rate = Rate {
         arrivals: 50,
         per_ns: MINUTE_NS,
     };
-    let expected = Executor::ConstantArrivalRate {
-        rate,
-        duration_ns: 5 * MINUTE_NS,
-        pre_allocated_vus: 1,
-        max_vus: 2,
-    };
     assert_eq!(
-        (executor, name.as_str(), *graceful_stop_ns),
-        (&expected, "checkout", SECOND_NS)
+        (executor, name.as_str()),
+        (&arrivals(rate, 5 * MINUTE_NS, 1, 2), "checkout")
+    );
+    assert_eq!(
+        *graceful_stop_ns, SECOND_NS,
+        "the scenario's stands above the run's"
     );
     assert_eq!(
         work,
@@ -65,40 +93,23 @@ fn every_key_is_read() {
         (env["SKU"].as_str(), tags["team"].as_str()),
         ("42", "orders")
     );
-    assert_eq!(plan.run.connections, ConnectionPolicy::PerRequest);
+}
+
+#[test]
+fn every_limit_and_threshold_is_read() {
+    let Plan {
+        limits, thresholds, ..
+    } = plan_with_every_key();
     assert_eq!(
-        (plan.run.guest_thread, plan.run.meter),
-        (GuestThread::Split, Meter::Off)
-    );
-    assert_eq!(
-        (plan.run.timestamps, plan.run.http),
-        (Timestamps::Kernel, HttpVersions::Http2)
-    );
-    assert_eq!(
-        (plan.run.seed, plan.run.workers, plan.run.max_redirects),
-        (3, Some(2), 1)
-    );
-    assert_eq!(
-        (plan.run.timeout_ns, plan.run.abort_unanswered_ns),
-        (2 * SECOND_NS, None)
-    );
-    assert_eq!(
-        (
-            plan.run.user_agent.as_str(),
-            plan.run.insecure_skip_tls_verify
-        ),
-        ("me", true)
-    );
-    assert_eq!(
-        (plan.limits.guest_memory_bytes, plan.limits.guest_cpu_ns),
+        (limits.guest_memory_bytes, limits.guest_cpu_ns),
         (1 << 20, SECOND_NS)
     );
     assert_eq!(
-        (plan.limits.body_bytes, plan.limits.bodies_bytes),
+        (limits.body_bytes, limits.bodies_bytes),
         (2_000_000, 3_000_000)
     );
-    assert_eq!((plan.limits.series, plan.limits.log_lines), (4, 5));
-    let [plain, full] = plan.thresholds.as_slice() else {
+    assert_eq!((limits.series, limits.log_lines), (4, 5));
+    let [plain, full] = thresholds.as_slice() else {
         panic!("two thresholds")
     };
     assert_eq!(

@@ -6,14 +6,6 @@ use crate::threshold::Threshold;
 const RATE_FILE: &str = r#"{ "scenarios": { "checkout": {
     "file": "checkout.wasm", "executor": "constant-arrival-rate", "rate": "50/s", "duration": "5m", "max-vus": 40 } } }"#;
 
-fn resolve(layers: Layers) -> Resolved {
-    layers.resolve(&DEFAULTS).unwrap()
-}
-
-fn refused(layers: Layers) -> String {
-    layers.resolve(&DEFAULTS).unwrap_err().to_string()
-}
-
 #[test]
 fn the_stronger_source_wins_and_is_told() {
     let timeout = |seconds: u64| Options {
@@ -73,6 +65,32 @@ fn what_the_moment_gives_is_a_default() {
     assert_eq!(
         (resolved.plan.run.seed, resolved.origins.of("seed")),
         (7, Origin::Default)
+    );
+}
+
+#[test]
+fn a_seed_is_one_that_every_reader_holds() {
+    let defaults = Defaults {
+        seed: u64::MAX,
+        max_vus: 1,
+    };
+    let resolved = Layers {
+        flags: options(),
+        ..Layers::default()
+    }
+    .resolve(&defaults)
+    .unwrap();
+    assert_eq!(resolved.plan.run.seed, Defaults::MAX_SEED);
+    let flags = Options {
+        seed: Some(1 << 53),
+        ..options()
+    };
+    assert_eq!(
+        refused(Layers {
+            flags,
+            ..Layers::default()
+        }),
+        "`--seed` is 9007199254740992; give at most 9007199254740991"
     );
 }
 
@@ -146,174 +164,6 @@ fn a_variable_that_contradicts_a_flag_is_an_error_that_names_both() {
     );
 }
 
-#[test]
-fn the_scenarios_own_load_gives_way() {
-    let own_vus = Options {
-        vus: Some(10),
-        duration_ns: Some(MINUTE_NS),
-        ..Options::default()
-    };
-    let own_count = Options {
-        vus: Some(10),
-        iterations: Some(100),
-        ..Options::default()
-    };
-    let own_rate = Options {
-        rate: Some(per_second(50)),
-        duration_ns: Some(MINUTE_NS),
-        max_vus: Some(40),
-        pre_allocated_vus: Some(4),
-        ..Options::default()
-    };
-    let constant = |vus, duration_ns| Executor::ConstantVus { vus, duration_ns };
-    let shared = |vus, iterations, max_duration_ns| Executor::SharedIterations {
-        vus,
-        iterations,
-        max_duration_ns,
-        rate: None,
-    };
-    let arrivals = |rate, duration_ns, pre_allocated_vus, max_vus| Executor::ConstantArrivalRate {
-        rate: per_second(rate),
-        duration_ns,
-        pre_allocated_vus,
-        max_vus,
-    };
-    let table = [
-        (
-            "unasked it is the load",
-            &own_vus,
-            options(),
-            constant(10, MINUTE_NS),
-        ),
-        (
-            "key by key",
-            &own_vus,
-            Options {
-                vus: Some(20),
-                ..options()
-            },
-            constant(20, MINUTE_NS),
-        ),
-        (
-            "its duration serves arrivals too, its virtual users do not",
-            &own_vus,
-            Options {
-                rate: Some(per_second(200)),
-                ..options()
-            },
-            arrivals(200, MINUTE_NS, 20, 500),
-        ),
-        (
-            "its duration does not cut a counted run short",
-            &own_vus,
-            Options {
-                iterations: Some(5),
-                ..options()
-            },
-            shared(10, 5, u64::MAX),
-        ),
-        (
-            "a duration limits its count",
-            &own_count,
-            Options {
-                duration_ns: Some(SECOND_NS),
-                ..options()
-            },
-            shared(10, 100, SECOND_NS),
-        ),
-        (
-            "another load as a whole replaces it as a whole",
-            &own_count,
-            Options {
-                vus: Some(3),
-                duration_ns: Some(SECOND_NS),
-                ..options()
-            },
-            constant(3, SECOND_NS),
-        ),
-        (
-            "its rate may be run for less time",
-            &own_rate,
-            Options {
-                duration_ns: Some(SECOND_NS),
-                ..options()
-            },
-            arrivals(50, SECOND_NS, 4, 40),
-        ),
-        (
-            "its virtual users serve another rate",
-            &own_rate,
-            Options {
-                rate: Some(per_second(9)),
-                ..options()
-            },
-            arrivals(9, MINUTE_NS, 4, 40),
-        ),
-        (
-            "its rate does not pace counted iterations",
-            &own_rate,
-            Options {
-                iterations: Some(5),
-                ..options()
-            },
-            shared(1, 5, u64::MAX),
-        ),
-    ];
-    for (why, own, flags, expected) in table {
-        let resolved = resolve(Layers {
-            scenario: own.clone(),
-            flags,
-            ..Layers::default()
-        });
-        assert_eq!(executor_of(&resolved), &expected, "{why}");
-    }
-}
-
-#[test]
-fn what_gave_way_has_no_origin() {
-    let scenario = Options {
-        vus: Some(10),
-        iterations: Some(100),
-        ..Options::default()
-    };
-    let flags = Options {
-        rate: Some(per_second(1)),
-        duration_ns: Some(SECOND_NS),
-        ..options()
-    };
-    let resolved = resolve(Layers {
-        scenario,
-        flags,
-        ..Layers::default()
-    });
-    assert_eq!(
-        ["rate", "vus", "iterations"].map(|key| resolved.origins.of(key)),
-        [Origin::Flag, Origin::Default, Origin::Default]
-    );
-}
-
-#[test]
-fn a_flag_that_contradicts_the_scenarios_own_load_names_it() {
-    let scenario = Options {
-        rate: Some(per_second(1)),
-        duration_ns: Some(SECOND_NS),
-        ..Options::default()
-    };
-    let flags = Options {
-        vus: Some(10),
-        ..options()
-    };
-    assert_eq!(
-        refused(Layers {
-            scenario,
-            flags,
-            ..Layers::default()
-        }),
-        "`--vus` does not go with `rate` of the scenario's own options, which makes the executor constant-arrival-rate; \
-         give `max-vus` for the most virtual users there may be"
-    );
-}
-
 fn map(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
     entries
         .iter()
@@ -376,6 +226,10 @@ fn hosts_of_urls_that_a_person_gave_are_allowed() {
         flags,
         ..Layers::default()
     });
+    assert_eq!(
+        resolved.origins.of("allow-hosts.from-the-plan.example"),
+        Origin::PlanFile
+    );
     assert_eq!(
         resolved.plan.run.allow_hosts,
         ["10.0.0.0/8", "from-the-plan.example", "from-a-flag.example"]

@@ -78,7 +78,7 @@ fn any_run() -> impl Strategy<Value = RunOptions> {
         any_of(HttpVersions::ALL),
     );
     let numbers = (
-        any::<u64>(),
+        0..=Defaults::MAX_SEED,
         option::of(1u32..1_024),
         any_duration(),
         any::<u32>(),

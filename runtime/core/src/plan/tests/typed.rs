@@ -13,121 +13,121 @@ fn typed(flags: Options) -> Result<Executor, String> {
     Ok(executor_of(&resolved).clone())
 }
 
+/// A row: why, what is typed, what it means.
+type Meaning = (&'static str, Options, Executor);
+
+fn check(table: impl IntoIterator<Item = Meaning>) {
+    for (why, flags, expected) in table {
+        assert_eq!(typed(flags), Ok(expected), "{why}");
+    }
+}
+
 #[test]
-fn flags_alone_make_an_executor() {
-    let shared = |vus, iterations, max_duration_ns| Executor::SharedIterations {
-        vus,
-        iterations,
-        max_duration_ns,
-        rate: None,
-    };
-    let table = [
+fn a_duration_makes_constant_vus() {
+    let duration_ns = Some(MINUTE_NS);
+    check([
+        (
+            "-u -d",
+            Options {
+                vus: Some(10),
+                duration_ns,
+                ..options()
+            },
+            constant(10, MINUTE_NS),
+        ),
+        (
+            "-d is one virtual user",
+            Options {
+                duration_ns,
+                ..options()
+            },
+            constant(1, MINUTE_NS),
+        ),
+    ]);
+}
+
+#[test]
+fn a_count_makes_shared_iterations() {
+    let iterations = Some(100);
+    let duration_ns = Some(MINUTE_NS);
+    check([
         (
             "nothing is one virtual user, one iteration",
             options(),
             shared(1, 1, u64::MAX),
         ),
         (
-            "-u -d is constant-vus",
+            "-i takes as long as it takes",
             Options {
-                vus: Some(10),
-                duration_ns: Some(MINUTE_NS),
-                ..options()
-            },
-            Executor::ConstantVus {
-                vus: 10,
-                duration_ns: MINUTE_NS,
-            },
-        ),
-        (
-            "-d is constant-vus with one",
-            Options {
-                duration_ns: Some(MINUTE_NS),
-                ..options()
-            },
-            Executor::ConstantVus {
-                vus: 1,
-                duration_ns: MINUTE_NS,
-            },
-        ),
-        (
-            "-i is shared-iterations by one, however long it takes",
-            Options {
-                iterations: Some(100),
+                iterations,
                 ..options()
             },
             shared(1, 100, u64::MAX),
         ),
         (
-            "-u -i is shared-iterations",
+            "-u -i",
             Options {
                 vus: Some(10),
-                iterations: Some(100),
+                iterations,
                 ..options()
             },
             shared(10, 100, u64::MAX),
         ),
         (
-            "-i -d is shared-iterations for that long at most",
+            "-i -d takes that long at most",
             Options {
-                iterations: Some(100),
-                duration_ns: Some(MINUTE_NS),
+                iterations,
+                duration_ns,
                 ..options()
             },
             shared(1, 100, MINUTE_NS),
         ),
+    ]);
+}
+
+#[test]
+fn a_rate_makes_arrivals() {
+    let duration_ns = Some(MINUTE_NS);
+    let rate = Some(per_second(200));
+    let rare = Rate {
+        arrivals: 1,
+        per_ns: 3_600 * SECOND_NS,
+    };
+    check([
         (
-            "--rate -d is constant-arrival-rate, with as many virtual users as the machine allows",
+            "as many virtual users as the machine allows, and at first enough for iterations of 0.1 s",
             Options {
-                rate: Some(per_second(200)),
-                duration_ns: Some(MINUTE_NS),
+                rate,
+                duration_ns,
                 ..options()
             },
-            Executor::ConstantArrivalRate {
-                rate: per_second(200),
-                duration_ns: MINUTE_NS,
-                pre_allocated_vus: 20,
-                max_vus: 500,
-            },
+            arrivals(per_second(200), MINUTE_NS, 20, 500),
         ),
         (
-            "--rate -d --max-vus, which may be few",
+            "as few virtual users as are wanted",
             Options {
-                rate: Some(per_second(200)),
-                duration_ns: Some(MINUTE_NS),
+                rate,
+                duration_ns,
                 max_vus: Some(8),
                 ..options()
             },
-            Executor::ConstantArrivalRate {
-                rate: per_second(200),
-                duration_ns: MINUTE_NS,
-                pre_allocated_vus: 8,
-                max_vus: 8,
-            },
+            arrivals(per_second(200), MINUTE_NS, 8, 8),
         ),
         (
             "a rare arrival has a virtual user all the same",
             Options {
-                rate: Some(Rate {
-                    arrivals: 1,
-                    per_ns: 3_600 * SECOND_NS,
-                }),
-                duration_ns: Some(MINUTE_NS),
+                rate: Some(rare),
+                duration_ns,
                 ..options()
             },
-            Executor::ConstantArrivalRate {
-                rate: Rate {
-                    arrivals: 1,
-                    per_ns: 3_600 * SECOND_NS,
-                },
-                duration_ns: MINUTE_NS,
-                pre_allocated_vus: 1,
-                max_vus: 500,
-            },
+            arrivals(rare, MINUTE_NS, 1, 500),
         ),
-    ];
-    for (why, flags, expected) in table {
-        assert_eq!(typed(flags), Ok(expected), "{why}");
+    ]);
+}
+
+fn check_refused(table: &[(Options, &str)]) {
+    for (flags, expected) in table {
+        assert_eq!(typed(flags.clone()), Err((*expected).to_owned()));
     }
 }
 
@@ -135,7 +135,7 @@ fn flags_alone_make_an_executor() {
 fn other_mixes_are_errors_that_name_both() {
     let rate = Some(per_second(200));
     let duration_ns = Some(MINUTE_NS);
-    let table = [
+    check_refused(&[
         (
             Options {
                 rate,
@@ -174,6 +174,12 @@ fn other_mixes_are_errors_that_name_both() {
             "`--max-vus` does not go with `--iterations`, which makes the executor shared-iterations; \
              give `vus` for the number of virtual users",
         ),
+    ]);
+}
+
+#[test]
+fn what_is_missing_is_asked_for() {
+    check_refused(&[
         (
             Options {
                 max_vus: Some(10),
@@ -189,13 +195,26 @@ fn other_mixes_are_errors_that_name_both() {
             "`--vus` says how many but not how long; give `duration` or `iterations` too",
         ),
         (
-            Options { rate, ..options() },
+            Options {
+                rate: Some(per_second(200)),
+                ..options()
+            },
             "`--rate` needs `duration`; give for instance 30s",
         ),
         (
+            Options::default(),
+            "`file` is missing; give the scenario's file, or `file` in a table [scenarios.NAME] of the plan file",
+        ),
+    ]);
+}
+
+#[test]
+fn nothing_where_something_is_needed_is_refused_by_the_flag_that_was_typed() {
+    check_refused(&[
+        (
             Options {
                 vus: Some(0),
-                duration_ns,
+                duration_ns: Some(MINUTE_NS),
                 ..options()
             },
             "`--vus` is 0; give for instance 10",
@@ -208,12 +227,5 @@ fn other_mixes_are_errors_that_name_both() {
             },
             "`--duration` is 0; give for instance 10m",
         ),
-        (
-            Options::default(),
-            "`file` is missing; give the scenario's file, or `file` in a table [scenarios.NAME] of the plan file",
-        ),
-    ];
-    for (flags, expected) in table {
-        assert_eq!(typed(flags), Err(expected.to_owned()));
-    }
+    ]);
 }
