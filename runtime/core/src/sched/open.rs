@@ -193,3 +193,131 @@ impl Open {
 fn is_stale(arrival: Pending, output: &Output<'_>) -> bool {
     output.now_ns.saturating_sub(arrival.due_ns) > MAX_LAG_NS
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Executor, Rate};
+    use crate::sample::IterationOutcome;
+    use crate::sched::{Action, DropReason, Event, Scheduler};
+    use crate::segment::Segment;
+
+    const MS: u64 = 1_000_000;
+
+    /// An arrival each millisecond for a second.
+    fn scheduler(pre_allocated_vus: u32, max_vus: u32) -> Scheduler {
+        let rate = Rate {
+            arrivals: 1,
+            per_ns: MS,
+        };
+        let executor = Executor::ConstantArrivalRate {
+            rate,
+            duration_ns: 1_000 * MS,
+            pre_allocated_vus,
+            max_vus,
+        };
+        Scheduler::new(&executor, Segment::whole(), 0)
+    }
+
+    /// What a step answers, but for the timer.
+    fn step(scheduler: &mut Scheduler, now_ns: u64, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        scheduler.step(now_ns, event, &mut actions);
+        actions.retain(|action| !matches!(action, Action::WakeAt { .. }));
+        actions
+    }
+
+    fn ended(vu: u32) -> Event {
+        Event::IterationEnded {
+            vu,
+            outcome: IterationOutcome::Completed,
+        }
+    }
+
+    /// Virtual user and arrival of a lone start.
+    fn start(actions: &[Action]) -> Option<(u32, u64)> {
+        match actions {
+            [Action::Start { vu, arrival, .. }] => Some((*vu, arrival.sequence)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn as_many_arrivals_wait_as_there_may_be_virtual_users() {
+        let mut scheduler = scheduler(2, 2);
+        assert_eq!(start(&step(&mut scheduler, 0, Event::Begin)), Some((1, 0)));
+        assert_eq!(start(&step(&mut scheduler, MS, Event::Timer)), Some((2, 1)));
+        assert_eq!(step(&mut scheduler, 2 * MS, Event::Timer), [], "one waits");
+        assert_eq!(step(&mut scheduler, 3 * MS, Event::Timer), [], "two wait");
+        let dropped = Action::Drop {
+            sequence: 4,
+            due_ns: 4 * MS,
+            reason: DropReason::NoVu,
+        };
+        assert_eq!(
+            step(&mut scheduler, 4 * MS, Event::Timer),
+            [dropped],
+            "there is no third place"
+        );
+        assert_eq!(
+            start(&step(&mut scheduler, 4 * MS, ended(1))),
+            Some((1, 2)),
+            "the oldest goes first"
+        );
+    }
+
+    #[test]
+    fn a_virtual_user_is_asked_for_once_for_each_arrival_that_waits() {
+        let mut scheduler = scheduler(1, 9);
+        assert_eq!(start(&step(&mut scheduler, 0, Event::Begin)), Some((1, 0)));
+        assert_eq!(
+            step(&mut scheduler, MS, Event::Timer),
+            [Action::Spawn { vu: 2 }]
+        );
+        assert_eq!(
+            step(&mut scheduler, MS, Event::Timer),
+            [],
+            "it is on its way"
+        );
+        assert_eq!(
+            start(&step(&mut scheduler, MS, ended(1))),
+            Some((1, 1)),
+            "the arrival takes whichever is free first"
+        );
+        assert_eq!(
+            step(&mut scheduler, 2 * MS, Event::Timer),
+            [],
+            "the one on its way will do for the next"
+        );
+        assert_eq!(
+            step(&mut scheduler, 3 * MS, Event::Timer),
+            [Action::Spawn { vu: 3 }]
+        );
+        assert_eq!(
+            start(&step(&mut scheduler, 3 * MS, Event::VuReady { vu: 2 })),
+            Some((2, 2))
+        );
+    }
+
+    #[test]
+    fn another_is_asked_for_when_one_does_not_come_about() {
+        let mut scheduler = scheduler(0, 2);
+        assert_eq!(
+            step(&mut scheduler, 0, Event::Begin),
+            [Action::Spawn { vu: 1 }]
+        );
+        assert_eq!(
+            step(&mut scheduler, 0, Event::VuRetired { vu: 1 }),
+            [Action::Spawn { vu: 2 }]
+        );
+        let dropped = Action::Drop {
+            sequence: 0,
+            due_ns: 0,
+            reason: DropReason::NoVu,
+        };
+        assert_eq!(
+            step(&mut scheduler, 0, Event::VuRetired { vu: 2 }),
+            [dropped],
+            "nobody is left to wait for"
+        );
+    }
+}
