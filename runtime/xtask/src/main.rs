@@ -9,13 +9,16 @@
     reason = "a developer command talks to its developer"
 )]
 
+mod bench;
 mod command;
 mod demo;
 mod docs;
 mod generated;
 mod lint;
+mod measure;
 mod schema;
 mod test;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -38,6 +41,10 @@ enum Command {
     Test(test::Arguments),
     /// Check the formatting and the lints; warnings are errors
     Lint,
+    /// Measure what Nettare costs, and write docs/benchmarks.md
+    Bench(bench::Arguments),
+    /// Measure whether net stays the server's when the generator is overloaded, and write docs/truth.md
+    Truth(truth::Arguments),
     /// Write the checked-in JSON schemas from the types they describe
     Schema(generated::Arguments),
     /// Write the reference pages that are made from the program itself
@@ -59,6 +66,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Lint => lint::run(),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Truth(arguments) => truth::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
     }

@@ -1,0 +1,152 @@
+//! What is run, as values: which protocol, which bodies, how much too much.
+
+use std::fmt;
+
+/// Virtual users at most. Arrivals that find none free wait, then are dropped and counted.
+pub(super) const VUS: u32 = 64;
+/// The share of the generator's CPU that checks take at the baseline.
+const BASELINE_LOAD: f64 = 0.05;
+
+/// What the generator and the target speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speech {
+    Http1,
+    Tls,
+}
+
+/// The size of a response's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    Small,
+    Large,
+}
+
+/// One row of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Case {
+    pub(super) speech: Speech,
+    pub(super) body: Body,
+    /// The CPU asked for, in units of the CPU there is.
+    pub(super) overload: u32,
+}
+
+/// The load of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    /// Arrivals in a second.
+    pub(super) rate: u32,
+    /// CPU time that the check of one response takes, in microseconds.
+    pub(super) burn_us: u32,
+}
+
+/// Every case.
+pub(super) const CASES: [Case; 12] = {
+    let mut cases = [Case {
+        speech: Speech::Http1,
+        body: Body::Small,
+        overload: 1,
+    }; 12];
+    let mut n = 0;
+    while n < 12 {
+        cases[n] = Case {
+            speech: if n < 6 { Speech::Http1 } else { Speech::Tls },
+            body: if n / 3 % 2 == 0 {
+                Body::Small
+            } else {
+                Body::Large
+            },
+            overload: [1, 10, 100][n % 3],
+        };
+        n += 1;
+    }
+    cases
+};
+
+impl Case {
+    /// One twentieth of the arrivals that would take all CPU, each with the smallest burden.
+    pub(super) fn baseline(self) -> Load {
+        let burn_us = self.body.unit_us();
+        Load {
+            rate: (BASELINE_LOAD * 1e6 / f64::from(burn_us)) as u32,
+            burn_us,
+        }
+    }
+
+    /// Arrivals at the rate at which the smallest burden takes all CPU; the burden is as many times that.
+    pub(super) fn overloaded(self) -> Load {
+        let unit_us = self.body.unit_us();
+        Load {
+            rate: 1_000_000 / unit_us,
+            burn_us: unit_us * self.overload,
+        }
+    }
+}
+
+impl Body {
+    /// The smallest burden. Smaller for small bodies, so that even at a hundred times it some hundred responses come together.
+    fn unit_us(self) -> u32 {
+        match self {
+            Body::Small => 500,
+            Body::Large => 1_000,
+        }
+    }
+
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Body::Small => "/bytes/1024",
+            Body::Large => "/bytes/800000",
+        }
+    }
+}
+
+impl fmt::Display for Speech {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Speech::Http1 => "HTTP/1.1",
+            Speech::Tls => "HTTP/1.1 over TLS",
+        })
+    }
+}
+
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Body::Small => "1 KB",
+            Body::Large => "800 KB",
+        })
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}, {}×", self.speech, self.body, self.overload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The CPU that checks ask for, in units of the CPU there is.
+    fn load(load: Load) -> f64 {
+        f64::from(load.rate) * f64::from(load.burn_us) / 1e6
+    }
+
+    #[test]
+    fn the_baseline_asks_for_a_twentieth_and_overload_for_its_multiple() {
+        for case in CASES {
+            assert!((load(case.baseline()) - 0.05).abs() < 1e-9, "{case}");
+            assert!(
+                (load(case.overloaded()) - f64::from(case.overload)).abs() < 1e-9,
+                "{case}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_case_occurs_once() {
+        let names: std::collections::BTreeSet<String> = CASES.iter().map(Case::to_string).collect();
+        assert_eq!(names.len(), CASES.len());
+        assert!(names.contains("HTTP/1.1 over TLS, 800 KB, 100×"));
+    }
+}
