@@ -61,8 +61,6 @@ pub(crate) enum ToIo {
     Ended(Box<Ended>),
     /// The guest half has ended, as it was asked to.
     Closed,
-    /// The virtual user cannot be used any more: after a trap no new instance came about.
-    Retired(String),
     /// `setup` or `teardown` is over.
     HookDone(Result<Vec<u8>, String>),
     /// The guest asks for the end of the whole run.
@@ -76,6 +74,8 @@ pub(crate) struct Ended {
     pub(crate) started_ns: u64,
     pub(crate) ended_ns: u64,
     pub(crate) end: IterationEnd,
+    /// Why this was the virtual user's last iteration: after a trap no new instance came about.
+    pub(crate) retired: Option<String>,
 }
 
 /// What a host call waits for.

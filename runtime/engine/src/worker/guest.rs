@@ -148,29 +148,27 @@ async fn iterate(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, clock: &RunClock, d
                 ..planned
             })
             .await;
-        let ended = Ended {
-            started_ns,
-            ended_ns: clock.now_ns(),
-            end,
-        };
-        // Ended is told last: from then on the virtual user counts as free.
-        let renewed = if ended.end.needs_new_instance {
+        let ended_ns = clock.now_ns();
+        // The end is told last: from then on the virtual user counts as free.
+        let renewed = if end.needs_new_instance {
             renew(vu, mailbox, data).await
         } else {
             Ok(())
         };
-        post_end(vu, mailbox, ended);
-        if let Err(why) = renewed {
-            mailbox.post(ToIo::Retired(why));
+        let retired = renewed.err();
+        let lost = retired.is_some();
+        mailbox.post_records(vu.host_mut().records());
+        mailbox.post(ToIo::Ended(Box::new(Ended {
+            started_ns,
+            ended_ns,
+            end,
+            retired,
+        })));
+        if lost {
             return;
         }
     }
     mailbox.post(ToIo::Closed);
-}
-
-fn post_end(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, ended: Ended) {
-    mailbox.post_records(vu.host_mut().records());
-    mailbox.post(ToIo::Ended(Box::new(ended)));
 }
 
 /// A trap killed the instance: makes another, on the guest thread, and initialises it.

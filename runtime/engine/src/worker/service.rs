@@ -246,10 +246,6 @@ impl Desk {
                 self.over = true;
                 line.worker.vu_failed_to_start(&line.port, &why);
             }
-            ToIo::Retired(why) => {
-                self.over = true;
-                line.worker.vu_retired(&line.port, &why);
-            }
             ToIo::HookDone(result) => {
                 self.record();
                 self.over = true;
@@ -292,6 +288,11 @@ impl Desk {
         self.line.session.end_iteration();
         if let Some(place) = self.placement.after(&ended.end) {
             self.line.mailbox.want(place);
+        }
+        if let Some(why) = &ended.retired {
+            // Told first: a scheduler that hears of the end takes the virtual user for free.
+            self.line.worker.vu_retired(&self.line.port, why);
+            self.over = true;
         }
         self.line.worker.guest_ended(&self.line.port, ended);
     }

@@ -3,74 +3,19 @@
 use std::sync::Arc;
 
 use nettare_core::event::RunEvent;
-use nettare_core::plan::{Executor, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario, Work};
-use nettare_engine::net::{AllowList, NetConfig, Shared, TlsOptions};
-use nettare_engine::{EndCause, Job, RunResult, Stopper, run};
-use nettare_target::{Target, TargetOptions, spawn};
+use nettare_core::plan::{Executor, QuickRequest, Rate, Work};
+use nettare_engine::{EndCause, Job, Stopper, run};
 
-const SECOND_NS: u64 = 1_000_000_000;
+use crate::support::{SECOND_NS, carry_out, plan_of, shared, target, with_network};
 
 fn job(url: &str, executor: Executor, workers: u32) -> Job {
-    let run = RunOptions {
-        workers: Some(workers),
-        ..RunOptions::default()
-    };
-    let limits = Limits::default();
-    let network = Shared::new(NetConfig {
-        timestamps: run.timestamps,
-        http: run.http,
-        tls: TlsOptions::default(),
-        user_agent: run.user_agent.clone(),
-        allow: AllowList::new(&[]).expect("an empty list is right"),
-        timeout_ns: run.timeout_ns,
-        max_redirects: run.max_redirects,
-        connections: run.connections,
-        body_limit_bytes: limits.body_bytes,
-        bodies_budget_bytes: limits.bodies_bytes,
-    })
-    .expect("a network");
     let request = QuickRequest {
         method: "GET".to_owned(),
         url: url.to_owned(),
         headers: Vec::new(),
         body: Vec::new(),
     };
-    let scenario = Scenario {
-        name: "quick".to_owned(),
-        work: Work::Request(request),
-        executor,
-        graceful_stop_ns: 30 * SECOND_NS,
-        env: Default::default(),
-        tags: Default::default(),
-    };
-    let plan = Plan {
-        run,
-        scenarios: vec![scenario],
-        thresholds: Vec::new(),
-        limits,
-    };
-    Job {
-        plan,
-        guest: None,
-        network,
-    }
-}
-
-fn target() -> Target {
-    spawn(&TargetOptions::default()).expect("a target on loopback")
-}
-
-fn carry_out(job: &Job) -> RunResult {
-    run(job, &Stopper::default(), &mut |_| ()).expect("the job can begin")
-}
-
-fn shared(vus: u32, iterations: u64) -> Executor {
-    Executor::SharedIterations {
-        vus,
-        iterations,
-        max_duration_ns: 600 * SECOND_NS,
-        rate: None,
-    }
+    with_network(plan_of(Work::Request(request), executor, workers), None)
 }
 
 #[test]
