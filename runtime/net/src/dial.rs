@@ -35,6 +35,7 @@ pub(crate) async fn dial(
     }
     record.enter(Stage::Handshaking);
     let wire = stream.clone();
+    wire.expect_records();
     let stream = client.shared.tls.connect(&origin.host, stream).await?;
     record.leave(wire.ledger().flights_ns());
     Ok(Transport::Tls(Box::new(stream)))

@@ -51,6 +51,8 @@ pub(crate) struct Broken {
     pub(crate) died_unanswered: bool,
     /// No byte of the request reached the kernel.
     pub(crate) unsent: bool,
+    /// The peer says that it has not looked at the request.
+    pub(crate) unprocessed: bool,
 }
 
 /// A response that arrived whole.
@@ -91,6 +93,10 @@ impl Http1 {
         conduct: &Conduct<'_>,
         collector: impl FnOnce(Option<u64>) -> Result<Collector, Failure>,
     ) -> Result<Answer, Broken> {
+        self.wire.ledger().begin(!request.body().is_end_stream());
+        conduct
+            .record
+            .begin_exchange(self.wire.ledger(), self.wire.clone());
         let sending = self.sender.try_send_request(request);
         let response = match self.drive(conduct, sending).await {
             Ok(response) => response,
@@ -139,7 +145,7 @@ impl Http1 {
                 return Poll::Ready(output);
             }
             self.poll_connection(context);
-            conduct.record.note_sent(conduct.client, &self.wire);
+            conduct.record.note_sent(conduct.client, self.wire.ledger());
             work.as_mut().poll(&mut silent)
         })
         .await
@@ -158,6 +164,7 @@ impl Http1 {
         Broken {
             died_unanswered: failure.kind == ErrorKind::Reset && !ledger.response_began(),
             unsent: unsent || !ledger.wrote_anything(),
+            unprocessed: false,
             failure,
         }
     }
@@ -170,6 +177,17 @@ impl Broken {
             failure,
             died_unanswered: false,
             unsent: false,
+            unprocessed: false,
+        }
+    }
+
+    /// The peer never looked at the request.
+    pub(crate) fn unprocessed(failure: Failure) -> Broken {
+        Broken {
+            failure,
+            died_unanswered: false,
+            unsent: true,
+            unprocessed: true,
         }
     }
 }

@@ -159,16 +159,35 @@ impl Ledger {
         self.sent_bytes.set(self.sent_bytes.get() + length as u64);
     }
 
-    /// Plain bytes came out of the latest read.
-    pub(crate) fn data_read(&self, length: usize) {
+    /// Plain bytes came out of the latest read; `drained` if all of them have.
+    pub(crate) fn data_read(&self, length: usize, drained: bool) {
         let latest = self.latest.get();
+        self.received(
+            Receipt {
+                alone: latest.alone && drained,
+                ..latest
+            },
+            length as u32,
+        );
+    }
+
+    /// What the latest read ended with is not whole: part of something later is among its bytes.
+    pub(crate) fn mark_not_alone(&self) {
+        self.latest.set(Receipt {
+            alone: false,
+            ..self.latest.get()
+        });
+    }
+
+    /// Plain bytes were received.
+    pub(crate) fn received(&self, receipt: Receipt, length: u32) {
         if self.data_first_ns.get().is_none() {
-            self.data_first_ns.set(Some(latest.at_ns));
+            self.data_first_ns.set(Some(receipt.at_ns));
         }
         self.data_before_ns.set(self.data_last.get().at_ns);
-        self.data_last.set(latest);
+        self.data_last.set(receipt);
         self.received_bytes
-            .set(self.received_bytes.get() + length as u64);
+            .set(self.received_bytes.get() + u64::from(length));
     }
 
     /// The protocol has taken all of the request's body.
@@ -183,6 +202,11 @@ impl Ledger {
         if self.leaving.get() == Leaving::Flush && self.write_first_ns.get().is_some() {
             self.leaving.set(Leaving::Whole);
         }
+    }
+
+    /// The whole request is with the kernel; false if that was known.
+    pub(crate) fn mark_request_left(&self) -> bool {
+        self.leaving.replace(Leaving::Whole) != Leaving::Whole
     }
 
     /// Whether the whole request is with the kernel.
@@ -223,6 +247,15 @@ impl Ledger {
 
     pub(crate) fn window_limited(&self) -> bool {
         self.window_limited.get()
+    }
+
+    pub(crate) fn mark_window_limited(&self) {
+        self.window_limited.set(true);
+    }
+
+    /// Whether the window was short since this was asked last.
+    pub(crate) fn take_window_limited(&self) -> bool {
+        self.window_limited.take()
     }
 
     pub(crate) fn sent_bytes(&self) -> u64 {
@@ -344,7 +377,7 @@ mod tests {
         ledger.read(kernel(20), false); // a session ticket
         assert!(!ledger.response_began());
         ledger.read(kernel(30), false);
-        ledger.data_read(5);
+        ledger.data_read(5, true);
         assert_eq!(ledger.stamps().receive_first_ns, Some(30));
     }
 

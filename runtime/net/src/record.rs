@@ -2,12 +2,14 @@
 //! the middle, what is known up to there is still told.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use nettare_core::sample::{Exchange, Outcome, Phases, Protocol, Stamp};
 
 use crate::client::Client;
 use crate::clock;
-use crate::ledger::Stamps;
+use crate::http2::Driven;
+use crate::ledger::{Ledger, Stamps};
 use crate::stream::WireStream;
 
 /// What an exchange is doing. Each stage is a phase, but for the last, whose phases come from the wire's stamps.
@@ -15,6 +17,7 @@ use crate::stream::WireStream;
 pub(crate) enum Stage {
     #[default]
     Begun,
+    Blocked,
     Resolving,
     Connecting,
     Handshaking,
@@ -33,7 +36,29 @@ pub(crate) struct Record {
     protocol: Cell<Option<Protocol>>,
     status: Cell<u16>,
     sent: Cell<bool>,
-    wire: RefCell<Option<WireStream>>,
+    reused_connection: Cell<bool>,
+    /// What passed for this exchange: the connection's own ledger, or its stream's.
+    ledger: RefCell<Option<Rc<Ledger>>>,
+    lookout: RefCell<Option<Lookout>>,
+}
+
+/// Where to look for what has arrived.
+#[derive(Debug)]
+pub(crate) enum Lookout {
+    Wire(WireStream),
+    Driven(Rc<Driven>),
+}
+
+impl From<WireStream> for Lookout {
+    fn from(wire: WireStream) -> Lookout {
+        Lookout::Wire(wire)
+    }
+}
+
+impl From<Rc<Driven>> for Lookout {
+    fn from(driven: Rc<Driven>) -> Lookout {
+        Lookout::Driven(driven)
+    }
 }
 
 impl Record {
@@ -52,6 +77,7 @@ impl Record {
     pub(crate) fn leave(&self, took_ns: u64) {
         let mut phases = self.phases.get();
         match self.stage.replace(Stage::Begun) {
+            Stage::Blocked => phases.blocked_ns += took_ns,
             Stage::Resolving => phases.dns_ns += took_ns,
             Stage::Connecting => phases.connect_ns += took_ns,
             Stage::Handshaking => phases.tls_ns += took_ns,
@@ -69,18 +95,35 @@ impl Record {
         self.opened_connection.set(true);
     }
 
-    /// Begins the exchange proper, on a connection that is there.
-    pub(crate) fn begin_exchange(&self, wire: &WireStream, has_body: bool) {
-        wire.ledger().begin(has_body);
+    pub(crate) fn mark_reused(&self) {
+        self.reused_connection.set(true);
+    }
+
+    pub(crate) fn reused_connection(&self) -> bool {
+        self.reused_connection.get()
+    }
+
+    /// Begins the exchange proper, on a connection that is there. `ledger` was begun for it.
+    pub(crate) fn begin_exchange(&self, ledger: &Rc<Ledger>, lookout: impl Into<Lookout>) {
         self.stage.set(Stage::Exchanging);
-        *self.wire.borrow_mut() = Some(wire.clone());
+        *self.ledger.borrow_mut() = Some(Rc::clone(ledger));
+        *self.lookout.borrow_mut() = Some(lookout.into());
     }
 
     /// Looks whether the request has left whole by now, and counts it once.
-    pub(crate) fn note_sent(&self, client: &Client, wire: &WireStream) {
-        if !self.sent.get() && wire.ledger().request_left() {
+    pub(crate) fn note_sent(&self, client: &Client, ledger: &Ledger) {
+        if !self.sent.get() && ledger.request_left() {
             self.sent.set(true);
             client.counters.sent.increment();
+        }
+    }
+
+    /// Has whatever has arrived looked at at the next poll, or at once.
+    pub(crate) fn look_again(&self) {
+        match &*self.lookout.borrow() {
+            None => {}
+            Some(Lookout::Wire(wire)) => wire.ask_anyway(),
+            Some(Lookout::Driven(driven)) => driven.look_again(),
         }
     }
 
@@ -89,18 +132,15 @@ impl Record {
         self.status.set(status);
     }
 
-    /// The connection it is exchanging on, if it has got that far.
-    pub(crate) fn wire(&self) -> Option<WireStream> {
-        self.wire.borrow().clone()
+    /// What passed for it, if it has got a connection.
+    pub(crate) fn ledger(&self) -> Option<Rc<Ledger>> {
+        self.ledger.borrow().clone()
     }
 
     /// The exchange whose response ended with the last byte read.
-    pub(crate) fn whole(&self) -> Exchange {
-        let Some(wire) = self.wire() else {
-            return self.broken(Outcome::Answered, self.since_ns.get());
-        };
-        let (last, _) = wire.ledger().last_data();
-        self.exchange(Outcome::Answered, &wire.ledger().stamps(), last.stamp())
+    pub(crate) fn whole(&self, ledger: &Ledger) -> Exchange {
+        let (last, _) = ledger.last_data();
+        self.exchange(Outcome::Answered, &ledger.stamps(), last.stamp())
     }
 
     /// The exchange that was given up at `at_ns`.
@@ -108,9 +148,9 @@ impl Record {
         if self.stage.get() != Stage::Exchanging {
             self.leave(at_ns.saturating_sub(self.since_ns.get()));
         }
-        let wire = self.wire();
-        let stamps = wire
-            .map(|wire| wire.ledger().stamps_until(Some(at_ns)))
+        let stamps = self
+            .ledger()
+            .map(|ledger| ledger.stamps_until(Some(at_ns)))
             .unwrap_or_default();
         self.exchange(outcome, &stamps, Stamp::User)
     }
@@ -123,8 +163,8 @@ impl Record {
             receiving_ns: net.receiving_ns,
             ..self.phases.get()
         };
-        let wire = self.wire.borrow();
-        let ledger = wire.as_ref().map(WireStream::ledger);
+        let ledger = self.ledger.borrow();
+        let ledger = ledger.as_deref();
         Exchange {
             outcome,
             status: self.status.get(),
@@ -132,10 +172,10 @@ impl Record {
             phases,
             stamp,
             connect_is_bound: self.connect_is_bound.get(),
-            window_limited: ledger.is_some_and(|ledger| ledger.window_limited()),
+            window_limited: ledger.is_some_and(Ledger::window_limited),
             opened_connection: self.opened_connection.get(),
-            sent_bytes: ledger.map_or(0, |ledger| ledger.sent_bytes()),
-            received_bytes: ledger.map_or(0, |ledger| ledger.received_bytes()),
+            sent_bytes: ledger.map_or(0, Ledger::sent_bytes),
+            received_bytes: ledger.map_or(0, Ledger::received_bytes),
         }
     }
 }

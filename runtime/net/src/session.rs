@@ -1,49 +1,40 @@
 //! A virtual user's connections, and the way of a call over them.
 //!
 //! ```text
-//! call ─► hop ─► exchange ─► (a kept connection was dead) ─► exchange on a fresh one
+//! call ─► hop ─► exchange ─► (a kept connection was dead, or the peer did not look) ─► exchange on another
 //!          ▲         │
 //!          └─ redirect
 //! ```
 //!
-//! A call owns the connection it uses: it is taken out of the session and put back when the response has ended in good order.
-//! Dropping the call therefore closes the connection, and nothing else has to be cancelled.
+//! A call owns the connection it uses, or its stream on a shared one. Dropping the call therefore closes the one or resets the
+//! other, and nothing else has to be cancelled.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use http::header::{self, HeaderMap, HeaderValue};
 use nettare_core::plan::ConnectionPolicy;
 use nettare_core::sample::{CallTiming, ErrorKind, Exchange, Failure, Outcome, Phases, Stamp};
 
-use crate::body::{BodyLimits, Collector, RequestBody};
+use crate::body::{BodyLimits, Collector};
+use crate::connections::{Channel, Connections, Wanted};
 use crate::deadline::{Expired, Timer, judge_whole};
-use crate::dial::dial;
 use crate::error::failure;
-use crate::http1::{Answer, Broken, Conduct, Http1, protocol_of};
+use crate::http1::{Answer, Broken, Conduct, protocol_of};
 use crate::record::Record;
 use crate::redirect::Hop;
-use crate::stream::WireStream;
-use crate::target::Origin;
-use crate::{Call, Client, Request, Response, clock};
+use crate::{Call, Client, Request, Response, clock, request};
 
-/// Connections that a session keeps at most; the one idle for longest goes first.
-const IDLE_AT_MOST: usize = 32;
+/// A request that the peer says it has not looked at is tried so many times in all.
+const ATTEMPTS_AT_MOST: u32 = 4;
 
 /// One virtual user's connections.
 #[derive(Debug)]
 pub struct Session {
     client: Rc<Client>,
-    idle: RefCell<Vec<Idle>>,
+    connections: Connections,
     /// Timers not in use. There are as many as there were ever calls at one time.
     timers: RefCell<Vec<Timer>>,
-}
-
-#[derive(Debug)]
-struct Idle {
-    origin: Arc<Origin>,
-    connection: Box<Http1>,
 }
 
 /// What all hops of a call share.
@@ -54,7 +45,7 @@ struct Bounds {
     body: BodyLimits,
 }
 
-/// One hop, over and done with.
+/// One exchange, over and done with.
 struct Ended {
     exchange: Exchange,
     result: Result<Response, Failure>,
@@ -65,7 +56,7 @@ impl Session {
     pub fn new(client: &Rc<Client>) -> Rc<Session> {
         Rc::new(Session {
             client: Rc::clone(client),
-            idle: RefCell::default(),
+            connections: Connections::default(),
             timers: RefCell::default(),
         })
     }
@@ -73,7 +64,7 @@ impl Session {
     /// Sends `request`, follows redirects, and returns when the whole response is there or the call failed.
     ///
     /// `on_exchange` is called as each hop ends, also for those that failed or were retried. Dropping the future cancels the
-    /// call: the connection it used is closed and not used again.
+    /// call: the connection it used is closed, or its stream reset, and not used again.
     pub async fn call(&self, request: &Request, on_exchange: &mut dyn FnMut(&Exchange)) -> Call {
         let bounds = self.bounds(request);
         let mut timer = self.take_timer(bounds.deadline_ns);
@@ -106,7 +97,7 @@ impl Session {
 
     /// Closes all connections that no call is using.
     pub fn close(&self) {
-        self.idle.borrow_mut().clear();
+        self.connections.close();
     }
 
     fn bounds(&self, request: &Request) -> Bounds {
@@ -150,7 +141,7 @@ impl Session {
         Err(too_many_redirects(bounds.max_redirects))
     }
 
-    /// One hop, with a second exchange on a fresh connection if a kept one turned out dead.
+    /// One hop, with further exchanges if the first came to nothing through no fault of the request's.
     async fn take_hop(
         &self,
         hop: &Hop<'_>,
@@ -158,15 +149,16 @@ impl Session {
         timer: &mut Timer,
         journey: &mut Journey<'_>,
     ) -> Result<Response, Failure> {
-        let first = self.attempt(hop, bounds, timer, true).await;
-        let retried = first.exchange.outcome == Outcome::Retried;
-        journey.enter(first.exchange);
-        if !retried {
-            return first.result;
+        let mut attempt = 1;
+        loop {
+            let ended = self.attempt(hop, bounds, timer, attempt).await;
+            let retried = ended.exchange.outcome == Outcome::Retried;
+            journey.enter(ended.exchange);
+            if !retried {
+                return ended.result;
+            }
+            attempt += 1;
         }
-        let second = self.attempt(hop, bounds, timer, false).await;
-        journey.enter(second.exchange);
-        second.result
     }
 
     /// One exchange, from its beginning to its one and only outcome.
@@ -175,22 +167,18 @@ impl Session {
         hop: &Hop<'_>,
         bounds: &Bounds,
         timer: &mut Timer,
-        may_reuse: bool,
+        attempt: u32,
     ) -> Ended {
         let counters = &self.client.counters;
         counters.attempted.increment();
         let record = Record::default();
-        let kept = if may_reuse { self.take_idle(hop) } else { None };
-        let reused = kept.is_some();
-        let look_again = || {
-            if let Some(wire) = record.wire() {
-                wire.ask_anyway();
-            }
-        };
-        let work = self.exchange(hop, bounds, &record, kept);
-        let ended = match timer.within(bounds.deadline_ns, look_again, work).await {
+        let work = self.exchange(hop, bounds, &record, attempt > 1);
+        let ended = match timer
+            .within(bounds.deadline_ns, || record.look_again(), work)
+            .await
+        {
             Ok(Ok(response)) => whole(&record, bounds, response),
-            Ok(Err(broken)) => ended_broken(&record, broken, reused && may_reuse, hop),
+            Ok(Err(broken)) => ended_broken(&record, broken, hop, attempt),
             Err(expired) => ended_expired(&record, &expired, bounds),
         };
         counters.ended(ended.exchange.outcome);
@@ -202,95 +190,39 @@ impl Session {
         hop: &Hop<'_>,
         bounds: &Bounds,
         record: &Record,
-        kept: Option<Box<Http1>>,
+        fresh: bool,
     ) -> Result<Response, Broken> {
-        let client = &*self.client;
-        let mut connection = match kept {
-            Some(connection) => {
-                client.counters.connections_reused.increment();
-                connection
-            }
-            None => self.open(hop, record).await.map_err(Broken::given_up)?,
+        let client = &self.client;
+        let origin = &hop.target.origin;
+        let wanted = Wanted {
+            origin,
+            fresh,
+            repeatable: hop.method.is_idempotent(),
         };
+        let mut channel = self
+            .connections
+            .take(client, wanted, record)
+            .await
+            .map_err(Broken::given_up)?;
         client.counters.connected.increment();
-        record.begin_exchange(connection.wire(), !hop.body.is_empty());
-        let request = self.http_request(hop, connection.wire());
         let conduct = Conduct { client, record };
         let collector = |announced| Collector::new(bounds.body, client.bodies.lease(), announced);
-        let answer = connection.exchange(request, &conduct, collector).await?;
-        self.keep(hop, connection);
+        let agent = client.user_agent.as_ref();
+        let answer = match &mut channel {
+            Channel::Http1(connection) => {
+                let request = request::http1(hop, agent, connection.wire());
+                connection.exchange(request, &conduct, collector).await?
+            }
+            Channel::Http2(connection) => {
+                let request = request::http2(hop, agent);
+                connection
+                    .exchange(request, hop.body.clone(), &conduct, collector)
+                    .await?
+            }
+        };
+        self.connections.put_back(client, origin, channel);
         Ok(response_of(answer, hop))
     }
-
-    async fn open(&self, hop: &Hop<'_>, record: &Record) -> Result<Box<Http1>, Failure> {
-        let transport = dial(&self.client, &hop.target.origin, record).await?;
-        Ok(Box::new(Http1::start(transport).await?))
-    }
-
-    /// The connection to the hop's origin that was used last, unless something happened to it meanwhile.
-    fn take_idle(&self, hop: &Hop<'_>) -> Option<Box<Http1>> {
-        let mut idle = self.idle.borrow_mut();
-        while let Some(place) = idle
-            .iter()
-            .rposition(|kept| *kept.origin == *hop.target.origin)
-        {
-            let connection = idle.remove(place).connection;
-            let dead = !connection.is_idle()
-                || (!hop.method.is_idempotent() && connection.wire().is_readable_now());
-            if !dead {
-                return Some(connection);
-            }
-        }
-        None
-    }
-
-    fn keep(&self, hop: &Hop<'_>, connection: Box<Http1>) {
-        let per_request = self.client.shared.config.connections == ConnectionPolicy::PerRequest;
-        if per_request || !connection.is_idle() {
-            return;
-        }
-        let mut idle = self.idle.borrow_mut();
-        if idle.len() >= IDLE_AT_MOST {
-            idle.remove(0);
-        }
-        idle.push(Idle {
-            origin: Arc::clone(&hop.target.origin),
-            connection,
-        });
-    }
-
-    fn http_request(&self, hop: &Hop<'_>, wire: &WireStream) -> http::Request<RequestBody> {
-        let mut request = http::Request::new(RequestBody::new(hop.body.clone(), wire.clone()));
-        *request.method_mut() = hop.method.clone();
-        *request.uri_mut() = hop.target.uri.clone();
-        *request.headers_mut() = self.fields(hop);
-        request
-    }
-
-    /// The fields to send: `host` first (RFC 9110, section 7.2), then our own, then the request's in their order.
-    fn fields(&self, hop: &Hop<'_>) -> HeaderMap {
-        // Room for a usual response too: hyper parses the response into the same map.
-        let mut fields = HeaderMap::with_capacity(hop.headers.len().max(10) + 2);
-        fields.insert(header::HOST, hop.target.host_header.clone());
-        if let Some(agent) = &self.client.user_agent {
-            fields.insert(header::USER_AGENT, agent.clone());
-        }
-        for (name, value) in &*hop.headers {
-            match *name {
-                // The length is the body's, whatever a request says.
-                header::CONTENT_LENGTH => {}
-                header::HOST | header::USER_AGENT => replace(&mut fields, name, value),
-                _ => {
-                    fields.append(name.clone(), value.clone());
-                }
-            }
-        }
-        fields
-    }
-}
-
-fn replace(fields: &mut HeaderMap, name: &header::HeaderName, value: &HeaderValue) {
-    fields.insert(name.clone(), value.clone());
 }
 
 /// The call's way so far.
@@ -323,22 +255,20 @@ fn empty_timing() -> CallTiming {
 }
 
 fn whole(record: &Record, bounds: &Bounds, response: Response) -> Ended {
-    let late = record
-        .wire()
-        .and_then(|wire| judge_whole(wire.ledger(), bounds.deadline_ns, bounds.timeout_ns));
-    match late {
+    // A response without a ledger cannot be; if it could, it would be one without stamps.
+    let ledger = record.ledger().unwrap_or_default();
+    match judge_whole(&ledger, bounds.deadline_ns, bounds.timeout_ns) {
         None => Ended {
-            exchange: record.whole(),
+            exchange: record.whole(&ledger),
             result: Ok(response),
         },
         Some(failure) => ended_failed(record, failure, bounds.deadline_ns),
     }
 }
 
-fn ended_broken(record: &Record, broken: Broken, reused: bool, hop: &Hop<'_>) -> Ended {
+fn ended_broken(record: &Record, broken: Broken, hop: &Hop<'_>, attempt: u32) -> Ended {
     let now_ns = clock::monotonic_ns();
-    let safe = broken.unsent || hop.method.is_idempotent();
-    if reused && broken.died_unanswered && safe {
+    if may_retry(record, &broken, hop, attempt) {
         return Ended {
             exchange: record.broken(Outcome::Retried, now_ns),
             result: Err(broken.failure),
@@ -347,10 +277,19 @@ fn ended_broken(record: &Record, broken: Broken, reused: bool, hop: &Hop<'_>) ->
     ended_failed(record, broken.failure, now_ns)
 }
 
+/// What the peer never looked at may be sent again, and so may, once, what a kept connection died of before a byte of response,
+/// if it never left or if sending it twice does no harm (RFC 9110, section 9.2.2).
+fn may_retry(record: &Record, broken: &Broken, hop: &Hop<'_>, attempt: u32) -> bool {
+    if broken.unprocessed {
+        return attempt < ATTEMPTS_AT_MOST;
+    }
+    let safe = broken.unsent || hop.method.is_idempotent();
+    attempt == 1 && record.reused_connection() && broken.died_unanswered && safe
+}
+
 /// A time-out is recorded as what it is: the limit, not the time at which this thread came to look.
 fn ended_expired(record: &Record, expired: &Expired, bounds: &Bounds) -> Ended {
-    let wire = record.wire();
-    let failure = expired.failure(wire.as_ref().map(WireStream::ledger), bounds.timeout_ns);
+    let failure = expired.failure(record.ledger().as_deref(), bounds.timeout_ns);
     ended_failed(record, failure, expired.deadline_ns)
 }
 

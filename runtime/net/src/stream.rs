@@ -4,7 +4,7 @@
 //! a successful read: the unread count that comes with each read proves it, and so the next read need not fail first. That
 //! saves one system call an exchange.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
@@ -18,6 +18,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 use crate::clock::{self, Converter};
+use crate::frames::RecordScanner;
 use crate::ledger::{Ledger, Receipt};
 use crate::wire::{self, Control, Received, TcpInfo};
 
@@ -42,8 +43,10 @@ pub(crate) struct WireStream {
 struct Wire {
     socket: AsyncFd<Socket>,
     stamping: Rc<Stamping>,
-    ledger: Ledger,
-    /// The next read asks the kernel even if the readiness known to tokio says that there is nothing.
+    ledger: Rc<Ledger>,
+    /// Under TLS: whether a read ended with a record.
+    records: RefCell<Option<RecordScanner>>,
+    /// Reads ask the kernel even if the readiness known to tokio says that there is nothing.
     ask_anyway: Cell<bool>,
 }
 
@@ -54,15 +57,30 @@ impl WireStream {
             wire: Rc::new(Wire {
                 socket,
                 stamping,
-                ledger: Ledger::default(),
+                ledger: Rc::default(),
+                records: RefCell::default(),
                 ask_anyway: Cell::new(false),
             }),
         }
     }
 
     /// The record of what went over it.
-    pub(crate) fn ledger(&self) -> &Ledger {
+    pub(crate) fn ledger(&self) -> &Rc<Ledger> {
         &self.wire.ledger
+    }
+
+    /// From now on, what is read are TLS records.
+    pub(crate) fn expect_records(&self) {
+        *self.wire.records.borrow_mut() = Some(RecordScanner::default());
+    }
+
+    fn scan_records(&self, bytes: &[u8]) {
+        if let Some(records) = &mut *self.wire.records.borrow_mut() {
+            records.scan(bytes);
+            if !records.at_end_of_record() {
+                self.wire.ledger.mark_not_alone();
+            }
+        }
     }
 
     /// Whether something arrived that nobody has read, as far as the last turn of the event loop knows. For an idle connection
@@ -81,7 +99,7 @@ impl WireStream {
         !matches!(rustix::net::recv(self.fd(), &mut byte, flags), Err(error) if error == rustix::io::Errno::AGAIN)
     }
 
-    /// Makes the next read ask the kernel: a deadline is judged by what has arrived, not by what tokio has noticed.
+    /// Makes reads ask the kernel until it has nothing more: a deadline is judged by what has arrived, not by what tokio has noticed.
     pub(crate) fn ask_anyway(&self) {
         self.wire.ask_anyway.set(true);
     }
@@ -102,10 +120,11 @@ impl WireStream {
         mut receive: impl FnMut(BorrowedFd<'_>, Control) -> io::Result<Received>,
     ) -> Poll<io::Result<()>> {
         let control = self.wire.stamping.control;
-        if self.wire.ask_anyway.take()
-            && let Some(result) = unless_blocked(receive(self.fd(), control))
-        {
-            return Poll::Ready(result.map(|received| self.enter(&received)));
+        if self.wire.ask_anyway.get() {
+            match unless_blocked(receive(self.fd(), control)) {
+                Some(result) => return Poll::Ready(result.map(|received| self.enter(&received))),
+                None => self.wire.ask_anyway.set(false),
+            }
         }
         loop {
             let mut guard = ready!(self.wire.socket.poll_read_ready(context))?;
@@ -226,9 +245,12 @@ impl AsyncRead for WireStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll_receive(context, |fd, control| {
-            wire::receive_into(fd, control, buffer)
-        })
+        let before = buffer.filled().len();
+        ready!(self.poll_receive(context, |fd, control| wire::receive_into(
+            fd, control, buffer
+        )))?;
+        self.scan_records(&buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use http::HeaderValue;
-use http::uri::{PathAndQuery, Uri};
+use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use nettare_core::sample::{ErrorKind, Failure};
+use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use crate::error::failure;
@@ -17,6 +20,10 @@ pub struct Target {
     pub(crate) uri: Uri,
     /// The `host` field: brackets around IPv6, the port only where it is not the scheme's own (RFC 9110, section 7.2).
     pub(crate) host_header: HeaderValue,
+    /// Absolute form with its authority: what HTTP/2 takes its pseudo-fields from.
+    pub(crate) absolute: Uri,
+    /// What a user name and password in the URL stand for (RFC 7617).
+    pub(crate) authorization: Option<HeaderValue>,
     url: Url,
 }
 
@@ -64,10 +71,14 @@ impl Target {
         let origin = Arc::new(Origin::of(&url, secure)?);
         let host_header = host_header(&url)?;
         let uri = origin_form(&url)?;
+        let absolute = absolute_form(&url, &host_header, &uri)?;
+        let authorization = authorization(&url);
         Ok(Target {
             origin,
             uri,
             host_header,
+            absolute,
+            authorization,
             url,
         })
     }
@@ -105,6 +116,35 @@ fn origin_form(url: &Url) -> Result<Uri, Failure> {
     let path =
         PathAndQuery::try_from(text).map_err(|error| invalid(url.as_str(), &error.to_string()))?;
     Ok(Uri::from(path))
+}
+
+fn absolute_form(url: &Url, host_header: &HeaderValue, origin_form: &Uri) -> Result<Uri, Failure> {
+    let mut parts = origin_form.clone().into_parts();
+    parts.scheme = Some(if url.scheme() == "https" {
+        Scheme::HTTPS
+    } else {
+        Scheme::HTTP
+    });
+    let authority = Authority::try_from(host_header.as_bytes());
+    parts.authority = Some(authority.map_err(|error| invalid(url.as_str(), &error.to_string()))?);
+    Uri::from_parts(parts).map_err(|error| invalid(url.as_str(), &error.to_string()))
+}
+
+fn authorization(url: &Url) -> Option<HeaderValue> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let pair = [
+        &decoded(url.username())[..],
+        b":",
+        &decoded(url.password().unwrap_or_default()),
+    ]
+    .concat();
+    let mut value =
+        HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 fn invalid(url: &str, why: &str) -> Failure {

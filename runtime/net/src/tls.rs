@@ -131,7 +131,8 @@ async fn system_authorities() -> Vec<CertificateDer<'static>> {
 /// RFC 7301. The order is the preference.
 fn alpn(versions: HttpVersions) -> Vec<Vec<u8>> {
     match versions {
-        HttpVersions::Negotiated | HttpVersions::Http1 => vec![b"http/1.1".to_vec()],
+        HttpVersions::Negotiated => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        HttpVersions::Http1 => vec![b"http/1.1".to_vec()],
         HttpVersions::Http2 => vec![b"h2".to_vec()],
     }
 }

@@ -34,6 +34,25 @@ impl Transport {
         self.wire().ledger()
     }
 
+    /// Whether the peer chose HTTP/2 during the handshake.
+    pub(crate) fn chose_http2(&self) -> bool {
+        match self {
+            Transport::Plain(_) => false,
+            Transport::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+
+    /// Enters `length` plain bytes that were read. Under TLS some may be left inside, or its end was reached.
+    fn read(&self, length: usize) {
+        let drained = match self {
+            Transport::Plain(_) => true,
+            Transport::Tls(stream) => stream.get_ref().1.wants_read(),
+        };
+        if length > 0 {
+            self.ledger().data_read(length, drained);
+        }
+    }
+
     fn wrote(&self, result: &Poll<io::Result<usize>>) {
         if let Poll::Ready(Ok(length)) = result {
             self.ledger().data_written(*length);
@@ -58,9 +77,7 @@ impl hyper::rt::Read for Transport {
                 length
             }
         };
-        if length > 0 {
-            this.ledger().data_read(length);
-        }
+        this.read(length);
         Poll::Ready(Ok(()))
     }
 }
@@ -108,9 +125,7 @@ impl AsyncRead for Transport {
             Transport::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
         })?;
         let length = buffer.filled().len() - before;
-        if length > 0 {
-            this.ledger().data_read(length);
-        }
+        this.read(length);
         Poll::Ready(Ok(()))
     }
 }

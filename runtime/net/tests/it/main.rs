@@ -4,6 +4,8 @@ mod bodies;
 mod cancel;
 mod failures;
 mod http1;
+mod http2;
+mod http2_frames;
 mod keep_alive;
 mod redirects;
 mod stamps;

@@ -186,6 +186,16 @@ impl Talk {
         }
     }
 
+    /// Reads exactly `length` bytes; none at the end of the stream.
+    pub(crate) fn read_exactly(&mut self, length: usize) -> io::Result<Option<Vec<u8>>> {
+        while self.unread.len() < length {
+            if self.read_more()? == 0 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.unread.drain(..length).collect()))
+    }
+
     /// Closes with a reset instead of an end.
     pub(crate) fn reset(&mut self) -> io::Result<()> {
         let stream = self.stream.take().ok_or(io::ErrorKind::NotConnected)?;

@@ -18,19 +18,19 @@ use crate::support::{Peer, User, config, run};
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 /// A certificate authority of the test's own.
-struct Authority {
+pub(crate) struct Authority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
 /// A certificate it issued.
-struct Issued {
+pub(crate) struct Issued {
     certificate: Certificate,
     key: KeyPair,
 }
 
 impl Authority {
-    fn new(name: &str) -> Authority {
+    pub(crate) fn new(name: &str) -> Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -46,7 +46,11 @@ impl Authority {
         }
     }
 
-    fn issue(&self, names: &[&str], adjust: impl FnOnce(&mut CertificateParams)) -> Issued {
+    pub(crate) fn issue(
+        &self,
+        names: &[&str],
+        adjust: impl FnOnce(&mut CertificateParams),
+    ) -> Issued {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).unwrap();
         params.extended_key_usages = vec![
@@ -66,7 +70,7 @@ impl Authority {
     }
 
     /// The usual settings, trusting this authority.
-    fn trusting(&self) -> NetConfig {
+    pub(crate) fn trusting(&self) -> NetConfig {
         let mut config = config();
         config.tls.ca_pem = vec![self.certificate.pem().into_bytes()];
         config
@@ -74,7 +78,7 @@ impl Authority {
 }
 
 impl Issued {
-    fn server(&self) -> Arc<ServerConfig> {
+    pub(crate) fn server(&self) -> Arc<ServerConfig> {
         let builder = ServerConfig::builder_with_provider(provider());
         let builder = builder
             .with_safe_default_protocol_versions()
