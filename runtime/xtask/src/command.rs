@@ -32,24 +32,6 @@ pub(crate) fn target_folder(profile: &str) -> PathBuf {
     base.join(profile)
 }
 
-/// Builds one target of the workspace without optimisations and gives its path. `what` is `--bin` or `--example`.
-///
-/// The whole workspace is selected, so that dependencies have the features that they have in the tests: selected alone, a package
-/// gets its own set, and cargo would build half of the dependencies once more.
-pub(crate) fn built(what: &str, name: &str, features: &[&str]) -> anyhow::Result<PathBuf> {
-    let mut build = cargo(["build", "--workspace", what, name]);
-    for feature in features {
-        build.args(["--features", feature]);
-    }
-    run(&mut build)?;
-    let folder = if what == "--example" {
-        "debug/examples"
-    } else {
-        "debug"
-    };
-    Ok(target_folder(folder).join(name))
-}
-
 /// Prints the command line, runs it with our terminal, and fails when it fails.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     eprintln!("$ {}", written(command));

@@ -14,7 +14,16 @@ const PAGES: [(&str, &str); 2] = [
 
 /// Builds the program, asks it for each page, and writes or checks them.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let nettare = command::built("--bin", "nettare", &[])?;
+    // The tests are built along: with them the dependencies have the features that they have in `cargo test`, and are not
+    // built once more without.
+    command::run(&mut command::cargo([
+        "test",
+        "--workspace",
+        "--test",
+        "it",
+        "--no-run",
+    ]))?;
+    let nettare = command::target_folder("debug").join("nettare");
     for (page, path) in PAGES {
         let content =
             command::output(command::program(&nettare).args(["generate", "reference", page]))?;

@@ -13,7 +13,16 @@ const SCHEMAS: [(&str, &str); 1] = [("report-schema", "docs/reference/report.sch
 /// Writes the schemas, or compares them.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     for (example, path) in SCHEMAS {
-        let printer = command::built("--example", example, &["nettare-core/schema"])?;
+        let build = [
+            "build",
+            "--workspace",
+            "--example",
+            example,
+            "--features",
+            "nettare-core/schema",
+        ];
+        command::run(&mut command::cargo(build))?;
+        let printer = command::target_folder("debug/examples").join(example);
         let content = command::output(&mut command::program(printer))?;
         Generated { path, content }.settle(arguments, "cargo xtask schema")?;
     }
