@@ -18,6 +18,10 @@ use crate::stats::{MetricKind, PackedHistogram, Unit};
 /// Something that happened in a run, for those who watch it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", content = "data", rename_all = "kebab-case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one event a second, and it is the large one"
+)]
 pub enum RunEvent {
     /// Set-up is done and virtual users are being made; load has not begun.
     Preparing {

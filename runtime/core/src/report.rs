@@ -426,6 +426,15 @@ pub struct Lateness {
     pub lag: Trend,
 }
 
+/// The list of metrics alone.
+#[cfg(test)]
+pub(crate) fn metrics_of(
+    totals: &crate::stats::Totals,
+    thresholds: &[crate::threshold::ThresholdResult],
+) -> Vec<Metric> {
+    metrics::all(totals, thresholds, totals.elapsed_ns())
+}
+
 fn is_false(value: &bool) -> bool {
     !*value
 }

@@ -28,7 +28,7 @@ pub(crate) fn either(words: &[&str]) -> String {
 /// ```
 ///
 /// Three rows are enough, because a swap looks two rows back.
-fn distance(from: &str, to: &str) -> usize {
+pub(crate) fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before_last = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();

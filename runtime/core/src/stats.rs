@@ -43,3 +43,6 @@ pub use symbol::{Symbol, TagSet};
 pub use totals::{ErrorTotal, Totals};
 pub use trend::{Misfit, Trend};
 pub use view::{Figure, FigureRef, View};
+
+#[cfg(test)]
+mod tests;

@@ -88,14 +88,14 @@ pub enum Comparison {
 }
 
 /// What the number in a condition counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Nothing was written: milliseconds for times, and the metric's own unit for the rest.
     Bare,
-    /// A unit of time, in nanoseconds.
-    Time(f64),
-    /// A unit of size, in bytes.
-    Size(f64),
+    /// A duration was written.
+    Nanoseconds,
+    /// A size was written.
+    Bytes,
     /// Hundredths.
     Percent,
 }
@@ -270,9 +270,9 @@ impl Condition {
         // A counter of times per second, and a share, are plain numbers; a counter of bytes per second is bytes.
         match (self.scale, unit) {
             (Scale::Bare, Unit::Nanoseconds) => Some(self.limit * parse::MILLISECOND),
-            (Scale::Bare, Unit::Plain | Unit::Bytes) => Some(self.limit),
-            (Scale::Time(ns), Unit::Nanoseconds) => Some(self.limit * ns),
-            (Scale::Size(bytes), Unit::Bytes) => Some(self.limit * bytes),
+            (Scale::Bare, Unit::Plain | Unit::Bytes)
+            | (Scale::Nanoseconds, Unit::Nanoseconds)
+            | (Scale::Bytes, Unit::Bytes) => Some(self.limit),
             (Scale::Percent, Unit::Plain) if kind == MetricKind::Rate => Some(self.limit / 100.0),
             _ => None,
         }
@@ -352,3 +352,6 @@ impl TryFrom<Written> for Threshold {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -313,3 +313,267 @@ fn interval_sums(counts: &RunCounts) -> Option<String> {
     let wrong = pairs.into_iter().find(|(_, total, sum)| total != sum);
     wrong.map(|(what, total, sum)| format!("{what}: {total} in total, {sum} in intervals"))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Counts of a run in which all is well.
+    fn good() -> RunCounts {
+        let mut counts = RunCounts {
+            iterations: IterationCounts {
+                offered: 110,
+                started: 100,
+                dropped: [10, 0, 0, 0],
+                completed: 97,
+                failed: 2,
+                interrupted: 1,
+            },
+            funnel: Funnel {
+                attempted: 210,
+                connected: 207,
+                sent: 206,
+                answered: 200,
+                retried: 3,
+                ..Funnel::default()
+            },
+            totals: Counts {
+                answered: 200,
+                failed: 6,
+                exchanges_with_aside: 206,
+                calls: 206,
+                gross_ns: 1_000_000,
+                tare_ns: 100_000,
+                phases_ns: 900_000,
+                iterations: 99,
+                dropped: 10,
+                checks: 50,
+                ..Counts::default()
+            },
+            intervals: IntervalCounts {
+                answered: 200,
+                failed: 6,
+                calls: 206,
+                iterations: 99,
+                dropped: 10,
+                checks: 50,
+            },
+            ..RunCounts::default()
+        };
+        counts.funnel.failed[ErrorKind::Timeout as usize] = 6;
+        counts
+    }
+
+    fn fired(change: impl FnOnce(&mut RunCounts)) -> Vec<String> {
+        let mut counts = good();
+        change(&mut counts);
+        judge(&counts)
+            .reasons
+            .into_iter()
+            .map(|reason| reason.rule)
+            .collect()
+    }
+
+    #[test]
+    fn a_run_against_which_nothing_speaks_is_unjudged() {
+        assert_eq!(
+            judge(&good()),
+            Verdict {
+                result: Judgement::Unjudged,
+                reasons: Vec::new()
+            }
+        );
+        assert_eq!(
+            judge(&RunCounts::default()).result,
+            Judgement::Unjudged,
+            "as is one in which nothing happened"
+        );
+    }
+
+    #[test]
+    fn each_rule_fires_for_what_it_is_about() {
+        type Change = fn(&mut RunCounts);
+        let table: [(&str, Change, &str); 15] = [
+            (
+                "one time-out in 210 becomes a lack of ports",
+                |c| {
+                    c.funnel.failed.swap(
+                        ErrorKind::Timeout as usize,
+                        ErrorKind::GeneratorLimit as usize,
+                    )
+                },
+                "generator-limit",
+            ),
+            (
+                "arrivals were dropped because the scheduler lagged",
+                |c| c.iterations.dropped = [9, 1, 0, 0],
+                "generator-drops",
+            ),
+            (
+                "arrivals were dropped for want of ports",
+                |c| c.iterations.dropped = [9, 0, 1, 0],
+                "generator-drops",
+            ),
+            (
+                "an arrival is unaccounted for",
+                |c| c.iterations.offered += 1,
+                "invariant-iterations",
+            ),
+            (
+                "an iteration did not end",
+                |c| c.iterations.interrupted -= 1,
+                "invariant-iteration-ends",
+            ),
+            (
+                "an iteration was not recorded",
+                |c| (c.totals.iterations, c.intervals.iterations) = (98, 98),
+                "invariant-iteration-samples",
+            ),
+            (
+                "more exchanges ended than began",
+                |c| c.funnel.attempted = 208,
+                "invariant-exchanges",
+            ),
+            (
+                "an exchange was lost",
+                |c| c.totals.exchanges_with_aside -= 1,
+                "invariant-exchange-samples",
+            ),
+            (
+                "an exchange was counted twice",
+                |c| c.totals.exchanges_with_aside += 1,
+                "invariant-exchange-samples",
+            ),
+            (
+                "time is unaccounted for",
+                |c| c.totals.tare_ns -= 20_000,
+                "invariant-tare-sum",
+            ),
+            (
+                "time is counted twice, with nothing cut short",
+                |c| {
+                    (c.iterations.interrupted, c.iterations.completed) = (0, 98);
+                    (c.totals.iterations, c.intervals.iterations) = (100, 100);
+                    c.funnel.attempted = 209;
+                    c.totals.phases_ns += 20_000;
+                },
+                "invariant-tare-sum",
+            ),
+            (
+                "a call outlived its iteration",
+                |c| c.calls_outside_iterations = 1,
+                "invariant-request-within-iteration",
+            ),
+            (
+                "a second is missing",
+                |c| c.intervals.answered -= 1,
+                "invariant-interval-sums",
+            ),
+            (
+                "a check is missing from the seconds",
+                |c| c.intervals.checks -= 1,
+                "invariant-interval-sums",
+            ),
+            (
+                "a percentile is past the maximum",
+                |c| c.totals.disordered_trends = 1,
+                "invariant-percentiles",
+            ),
+        ];
+        for (sentence, change, rule) in table {
+            assert_eq!(fired(change), [rule], "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_small_share_of_the_generators_own_faults_is_borne() {
+        let of_ten_thousand = |own: u64| {
+            fired(|c| {
+                c.iterations = IterationCounts {
+                    offered: 10_000,
+                    started: 10_000 - own,
+                    ..c.iterations
+                };
+                c.iterations.dropped = [0, own, 0, 0];
+                c.iterations.completed = 10_000 - own - 3;
+                (c.totals.iterations, c.intervals.iterations) = (9_999 - own, 9_999 - own);
+            })
+        };
+        assert_eq!(of_ten_thousand(10), Vec::<String>::new());
+        assert_eq!(of_ten_thousand(11), ["generator-drops"]);
+    }
+
+    #[test]
+    fn what_was_cut_short_may_have_phases_without_a_gross_time() {
+        assert!(
+            fired(|c| c.totals.phases_ns += 500_000).is_empty(),
+            "an iteration was interrupted"
+        );
+    }
+
+    /// All failed: whatever the attempt rate, the run is INVALID.
+    #[test]
+    fn case_045_a_run_without_an_answer_is_invalid() {
+        let mut counts = RunCounts::default();
+        counts.funnel.attempted = 7_000;
+        counts.funnel.failed[ErrorKind::Connect as usize] = 7_000;
+        counts.totals.exchanges_with_aside = 7_000;
+        let verdict = judge(&counts);
+        assert_eq!(verdict.result, Judgement::Invalid);
+        assert_eq!(verdict.reasons[0].rule, "nothing-answered");
+        assert_eq!(verdict.reasons[0].figure, "0 of 7000 exchanges answered");
+    }
+
+    #[test]
+    fn rules_have_names_of_their_own() {
+        let mut names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+        assert!(
+            RULES
+                .iter()
+                .all(|rule| !rule.limit.is_empty() && !rule.advice.is_empty())
+        );
+    }
+
+    proptest! {
+        /// Whatever was counted, there is a verdict: INVALID with reasons, or unjudged without.
+        #[test]
+        fn judging_is_total(numbers in prop::collection::vec(prop_oneof![0..5u64, any::<u64>().prop_map(|n| n >> 8)], 40)) {
+            let mut numbers = numbers.into_iter().cycle();
+            let mut next = || numbers.next().unwrap_or(0);
+            let counts = RunCounts {
+                iterations: IterationCounts {
+                    offered: next(),
+                    started: next(),
+                    dropped: [next(), next(), next(), next()],
+                    completed: next(),
+                    failed: next(),
+                    interrupted: next(),
+                },
+                funnel: Funnel {
+                    attempted: next(),
+                    answered: next(),
+                    failed: [(); ErrorKind::ALL.len()].map(|()| next()),
+                    retried: next(),
+                    ..Funnel::default()
+                },
+                totals: Counts {
+                    answered: next(),
+                    exchanges_with_aside: next(),
+                    gross_ns: u128::from(next()),
+                    tare_ns: u128::from(next()),
+                    phases_ns: u128::from(next()),
+                    ..Counts::default()
+                },
+                ..RunCounts::default()
+            };
+            let verdict = judge(&counts);
+            prop_assert_eq!(verdict.result == Judgement::Invalid, !verdict.reasons.is_empty());
+            prop_assert!(matches!(verdict.result, Judgement::Invalid | Judgement::Unjudged));
+        }
+    }
+}

@@ -221,7 +221,6 @@ mod tests {
         }
     }
 
-    /// What the fuzz target `histogram` does.
     fn decode_any_bytes(bytes: &[u8]) {
         if let Ok(histogram) = Histogram::decode(bytes) {
             assert!(histogram.quantile(0.5) <= histogram.max());

@@ -173,6 +173,13 @@ impl Histogram {
         self.max
     }
 
+    /// Values and how often they were counted, ascending, to three digits.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let value = |bucket| highest_of(bucket).clamp(self.min, self.max);
+        self.buckets()
+            .map(move |(bucket, count)| (value(bucket), count))
+    }
+
     /// Buckets that hold anything, ascending, with their counts.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.touched_pages().flat_map(move |page| {

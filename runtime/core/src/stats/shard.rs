@@ -121,6 +121,11 @@ impl ShardDelta {
     pub(crate) fn return_book(self) {
         let _ = self.home.send(self.book);
     }
+
+    #[cfg(test)]
+    pub(crate) fn book_address(&self) -> usize {
+        std::ptr::from_ref(&*self.book).addr()
+    }
 }
 
 impl Shard {

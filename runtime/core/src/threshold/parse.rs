@@ -4,7 +4,7 @@
 //!   selector    = metric [ "{" tag ":" value { "," tag ":" value } "}" ]
 //!   expression  = aggregation ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) number [ unit ]
 //!   aggregation = "p(" number ")" | "avg" | "med" | "min" | "max" | "rate" | "count" | "value"
-//!   unit        = "ns" | "us" | "µs" | "ms" | "s" | "m" | "h" | "B" | "kB" | "KiB" | ... | "%"
+//!   unit        = those of durations and sizes in crate::units | "%"
 //! ```
 //!
 //! A tag's value may hold `/`, `:` and balanced braces: `{name:/orders/{id}}`. Blanks between words do not matter.
@@ -14,27 +14,10 @@ use std::collections::BTreeMap;
 use super::suggest::near_miss;
 use super::{Aggregation, Comparison, Condition, Scale, Threshold, ThresholdError};
 use crate::stats::{Builtin, GENERATOR_PREFIX, MetricKind, Unit, builtin};
+use crate::units::{parse_duration, parse_size};
 
 /// A millisecond in nanoseconds: what a bare number of a time counts, as in k6.
 pub(super) const MILLISECOND: f64 = 1e6;
-
-const UNITS: [(&str, Scale); 15] = [
-    ("ns", Scale::Time(1.0)),
-    ("us", Scale::Time(1e3)),
-    ("µs", Scale::Time(1e3)),
-    ("ms", Scale::Time(MILLISECOND)),
-    ("s", Scale::Time(1e9)),
-    ("m", Scale::Time(60e9)),
-    ("h", Scale::Time(3600e9)),
-    ("B", Scale::Size(1.0)),
-    ("kB", Scale::Size(1e3)),
-    ("KiB", Scale::Size(1024.0)),
-    ("MB", Scale::Size(1e6)),
-    ("MiB", Scale::Size(1_048_576.0)),
-    ("GB", Scale::Size(1e9)),
-    ("GiB", Scale::Size(1_073_741_824.0)),
-    ("%", Scale::Percent),
-];
 
 impl Threshold {
     /// Reads a threshold from a metric with its tags, `http_req_duration{name:login}`, and a condition, `p(95)<200`.
@@ -158,7 +141,7 @@ fn check_name(text: &str, name: &str) -> Result<(), ThresholdError> {
         Some(meant) => Err(error(
             text,
             0,
-            &format!("there is no metric `{trimmed}`, only one like it"),
+            &format!("`{trimmed}` looks like a misspelt built-in metric"),
             meant,
         )),
         None => Ok(()),
@@ -201,8 +184,12 @@ pub(super) fn condition(metric: &str, text: &str) -> Result<Condition, Threshold
     let comparison = cursor.comparison()?;
     cursor.skip_blanks();
     let number_at = cursor.at;
-    let limit = cursor.number()?;
-    let scale = cursor.unit(&metric, aggregation)?;
+    let (limit, scale) = cursor.limit()?;
+    if !metric.counts(scale, aggregation) {
+        let unit = text[number_at..].trim_start_matches(|c: char| !c.is_alphabetic() && c != '%');
+        let problem = format!("this metric is not counted in `{}`", unit.trim_end());
+        return Err(cursor.error_at(number_at, &problem));
+    }
     metric
         .check_limit(limit, scale, aggregation)
         .map_err(|problem| cursor.error_at(number_at, &problem))?;
@@ -274,8 +261,8 @@ impl Metric {
                     && matches!(self.kind, Some(MetricKind::Rate) | None)
             }
             (_, None) => true,
-            (Scale::Time(_), Some(unit)) => unit == Unit::Nanoseconds,
-            (Scale::Size(_), Some(unit)) => unit == Unit::Bytes,
+            (Scale::Nanoseconds, Some(unit)) => unit == Unit::Nanoseconds,
+            (Scale::Bytes, Some(unit)) => unit == Unit::Bytes,
         }
     }
 }
@@ -380,9 +367,7 @@ impl<'a> Cursor<'a> {
     fn number(&mut self) -> Result<f64, ThresholdError> {
         let start = self.at;
         let negative = self.accept("-");
-        let digits = self
-            .word(|c| c.is_ascii_digit() || c == '.' || c == '_')
-            .replace('_', "");
+        let digits = self.word(|c| c.is_ascii_digit() || c == '.');
         let number = digits.parse::<f64>().ok().filter(|n| n.is_finite());
         match number {
             Some(number) => Ok(if negative { -number } else { number }),
@@ -390,19 +375,27 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn unit(&mut self, metric: &Metric, aggregation: Aggregation) -> Result<Scale, ThresholdError> {
-        let start = self.skip_blanks();
+    /// The number at the end, and what it counts.
+    fn limit(&mut self) -> Result<(f64, Scale), ThresholdError> {
+        let start = self.at;
+        let bare = self.number()?;
+        let unit_at = self.skip_blanks();
         let unit = self.rest().trim_end();
-        self.at = self.text.len();
-        if unit.is_empty() {
-            return Ok(Scale::Bare);
+        match unit {
+            "" => return Ok((bare, Scale::Bare)),
+            "%" => return Ok((bare, Scale::Percent)),
+            _ => {}
         }
-        let Some((_, scale)) = UNITS.into_iter().find(|(name, _)| *name == unit) else {
-            return Err(self.error_at(start, &format!("`{unit}` is no unit")));
+        let (sign, text) = match self.text[start..].strip_prefix('-') {
+            Some(magnitude) => (-1.0, magnitude),
+            None => (1.0, &self.text[start..]),
         };
-        match metric.counts(scale, aggregation) {
-            true => Ok(scale),
-            false => Err(self.error_at(start, &format!("this metric is not counted in `{unit}`"))),
+        if let Ok(ns) = parse_duration(text) {
+            return Ok((sign * ns as f64, Scale::Nanoseconds));
+        }
+        match parse_size(text) {
+            Ok(bytes) => Ok((sign * bytes as f64, Scale::Bytes)),
+            Err(_) => Err(self.error_at(unit_at, &format!("`{unit}` is no unit"))),
         }
     }
 

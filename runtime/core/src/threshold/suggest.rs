@@ -1,5 +1,6 @@
 //! What a misspelt metric was meant to be.
 
+use crate::spelling::distance;
 use crate::stats::BUILTINS;
 
 /// The built-in metric that `name` nearly is; none when it is one, or is like none of them and so may be a scenario's own.
@@ -35,28 +36,6 @@ fn tolerance(name: &str) -> usize {
         5..=8 => 1,
         _ => 2,
     }
-}
-
-/// Letters to insert, delete, replace or swap with their neighbour to make one word of the other (optimal string alignment).
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut rows = vec![vec![0; to.len() + 1]; from.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=to.len()).collect();
-    for i in 1..=from.len() {
-        for j in 1..=to.len() {
-            let replace = rows[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
-            let mut best = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            let swapped = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
-            if swapped {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[from.len()][to.len()]
 }
 
 #[cfg(test)]
