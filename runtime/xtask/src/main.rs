@@ -14,6 +14,7 @@ mod command;
 mod demo;
 mod docs;
 mod generated;
+mod guests;
 mod lint;
 mod measure;
 mod schema;
@@ -39,6 +40,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Build the guests and run every test of the runtime and of the SDKs
     Test(test::Arguments),
+    /// Build the example guests
+    Guests(guests::Arguments),
     /// Check the formatting and the lints; warnings are errors
     Lint,
     /// Measure what Nettare costs, and write docs/benchmarks.md
@@ -65,6 +68,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Guests(arguments) => guests::run(&arguments),
         Command::Lint => lint::run(),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Truth(arguments) => truth::run(&arguments),

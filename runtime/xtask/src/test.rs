@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every test there is, with what they need built first.
 
-use crate::{command, generated, lint, schema};
+use crate::{command, generated, guests, lint, schema};
 
 /// Build the guests and run every test of the runtime and of the SDKs.
 #[derive(clap::Args)]
@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.lint {
         lint::run()?;
     }
+    guests::build_all()?;
     let mut tests = command::cargo(["test", "--workspace"]);
     if !arguments.rest.is_empty() {
         tests.arg("--").args(&arguments.rest);
