@@ -47,9 +47,10 @@ impl Tree {
         self.files.iter()
     }
 
-    /// The Rust sources.
+    /// The Rust sources that people wrote. What a generator wrote, and says so in its first line, has nobody to keep rules.
     pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
-        self.files().filter(|file| file.path.ends_with(".rs"))
+        self.files()
+            .filter(|file| file.path.ends_with(".rs") && !is_generated(file))
     }
 
     /// The files below a folder.
@@ -70,6 +71,13 @@ impl Tree {
     pub(super) fn holds(&self, path: &str) -> bool {
         self.file(path).is_some() || self.below(path).next().is_some()
     }
+}
+
+fn is_generated(file: &File) -> bool {
+    file.text
+        .lines()
+        .next()
+        .is_some_and(|line| line.contains("@generated"))
 }
 
 /// Folders that hold what is built or fetched, wherever they are.
