@@ -1,7 +1,9 @@
 //! The integration tests, in one binary, so that the runtime is linked once:
 //!
 //! - [`tidy`]: the rules of the source tree itself.
+//! - [`guests`]: the examples, as guests of a host with canned answers.
 //! - [`support`]: what the others share.
 
+mod guests;
 mod support;
 mod tidy;

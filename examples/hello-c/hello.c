@@ -16,7 +16,7 @@ typedef struct {
     uint32_t length;
 } string_t;
 
-#define STRING(literal) ((string_t){ literal, sizeof literal - 1 })
+#define STRING(literal) { literal, sizeof literal - 1 }
 #define IMPORT(interface, name) __attribute__((import_module("nettare:load/" interface "@0.1.0"), import_name(name)))
 #define EXPORT(name) __attribute__((export_name(name)))
 
@@ -30,16 +30,18 @@ typedef struct {
     string_t value;
 } option_string_t;
 
+typedef struct {
+    uint8_t kind;
+    uint32_t code;
+    string_t message;
+} error_t;
+
 /* result<response, error> */
 typedef struct {
     uint8_t is_error;
     union {
         response_t response;
-        struct {
-            uint8_t kind;
-            uint32_t code;
-            string_t message;
-        } error;
+        error_t error;
     };
 } send_result_t;
 
@@ -103,7 +105,7 @@ typedef struct {
 } run_result_t;
 
 EXPORT("describe") const description_t *describe(void) {
-    static const string_t scenarios[] = { { "hello", 5 } };
+    static const string_t scenarios[] = { STRING("hello") };
     static const description_t description = { .scenarios = { scenarios, 1 } };
     return &description;
 }
@@ -114,14 +116,23 @@ static run_result_t *failed(string_t why) {
     return &result;
 }
 
-static string_t url_of(string_t base, string_t path) {
-    char *url = allocate(base.length + path.length, 1);
-    append(append(url, base), path);
-    return (string_t){ url, base.length + path.length };
+static string_t join(string_t one, string_t two) {
+    char *both = allocate(one.length + two.length, 1);
+    append(append(both, one), two);
+    return (string_t){ both, one.length + two.length };
+}
+
+static run_result_t *failed_with(error_t error) {
+    static const string_t kinds[] = {
+        STRING("invalid: "), STRING("denied: "), STRING("dns: "), STRING("connect: "), STRING("tls: "),
+        STRING("timeout: "), STRING("reset: "), STRING("protocol: "), STRING("body-limit: "), STRING("decode: "),
+        STRING("too-many-redirects: "), STRING("cancelled: "), STRING("generator-limit: "),
+    };
+    return failed(join(kinds[error.kind], error.message));
 }
 
 static void check_status(response_t response) {
-    static const string_t name = { "status is 200", 13 };
+    static const string_t name = STRING("status is 200");
     static uint32_t check, is_registered;
     if (!is_registered) {
         check = check_register(name.text, name.length);
@@ -135,21 +146,23 @@ static void check_status(response_t response) {
 EXPORT("run") const run_result_t *run(uint32_t scenario, uint64_t sequence, uint64_t due, uint64_t started) {
     (void)scenario, (void)sequence, (void)due, (void)started;
     static const run_result_t ok;
+    static const string_t unset = STRING("the variable TARGET is not set: give it with -e TARGET=VALUE");
+    static const string_t path = STRING("/products?count=3");
     heap_top = &__heap_base;
 
     option_string_t target;
     vu_env("TARGET", 6, &target);
     if (!target.is_some)
-        return failed(STRING("the variable TARGET is not set: give it with -e TARGET=VALUE"));
+        return failed(unset);
 
-    string_t url = url_of(target.value, STRING("/products?count=3"));
+    string_t url = join(target.value, path);
     request_t request = http_request("GET", 3, url.text, url.length);
     http_request_set_name(request, "/products", 9);
     send_result_t sent;
     http_request_send(request, &sent);
     http_request_drop(request);
     if (sent.is_error)
-        return failed(sent.error.message);
+        return failed_with(sent.error);
 
     check_status(sent.response);
     http_response_drop(sent.response);

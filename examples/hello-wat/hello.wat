@@ -8,8 +8,10 @@
 ;;     32..52   result<response, error> of `send`: 0 and the handle, or 1 and kind, code, text, length
 ;;     64..96   the description: three lists (address, count), then the options (text, length)
 ;;     96..104  the list of scenarios: one string (text, length)
-;;    128..     constants
-;;   1024..     what the host writes, and the URL, from the front again in each iteration
+;;    128..320  constants
+;;    320..580  what the kinds of errors are called, 20 bytes each
+;;    592..605  how long these are
+;;   1024..     what the host writes, and what is put together, from the front again in each iteration
 (module
   (import "nettare:load/vu@0.1.0" "env" (func $env (param i32 i32 i32)))
   (import "nettare:load/http@0.1.0" "[constructor]request" (func $request (param i32 i32 i32 i32) (result i32)))
@@ -31,6 +33,15 @@
   (data (i32.const 176) "/products?count=3")       ;; 17 bytes; its first 9 are the request's name
   (data (i32.const 208) "status is 200")
   (data (i32.const 256) "the variable TARGET is not set: give it with -e TARGET=VALUE")
+  (data (i32.const 320)
+    "invalid: \00\00\00\00\00\00\00\00\00\00\00denied: \00\00\00\00\00\00\00\00\00\00\00\00"
+    "dns: \00\00\00\00\00\00\00\00\00\00\00\00\00\00\00connect: \00\00\00\00\00\00\00\00\00\00\00"
+    "tls: \00\00\00\00\00\00\00\00\00\00\00\00\00\00\00timeout: \00\00\00\00\00\00\00\00\00\00\00"
+    "reset: \00\00\00\00\00\00\00\00\00\00\00\00\00protocol: \00\00\00\00\00\00\00\00\00\00"
+    "body-limit: \00\00\00\00\00\00\00\00decode: \00\00\00\00\00\00\00\00\00\00\00\00"
+    "too-many-redirects: cancelled: \00\00\00\00\00\00\00\00\00"
+    "generator-limit: \00\00\00")
+  (data (i32.const 592) "\09\08\05\09\05\09\07\0a\0c\08\14\0b\11")
 
   (global $top (mut i32) (i32.const 1024))
   (global $check (mut i32) (i32.const -1))
@@ -55,14 +66,26 @@
     (i32.store (i32.const 8) (local.get $length))
     (i32.const 0))
 
-  ;; $TARGET and the path, side by side. Gives the address; the length is that of both.
-  (func $url (result i32)
+  ;; Two texts side by side. Gives the address; the length is that of both.
+  (func $join (param $one i32) (param $one_length i32) (param $two i32) (param $two_length i32) (result i32)
     (local $start i32)
     (local.set $start
-      (call $cabi_realloc (i32.const 0) (i32.const 0) (i32.const 1) (i32.add (i32.load (i32.const 24)) (i32.const 17))))
-    (memory.copy (local.get $start) (i32.load (i32.const 20)) (i32.load (i32.const 24)))
-    (memory.copy (i32.add (local.get $start) (i32.load (i32.const 24))) (i32.const 176) (i32.const 17))
+      (call $cabi_realloc
+        (i32.const 0) (i32.const 0) (i32.const 1) (i32.add (local.get $one_length) (local.get $two_length))))
+    (memory.copy (local.get $start) (local.get $one) (local.get $one_length))
+    (memory.copy (i32.add (local.get $start) (local.get $one_length)) (local.get $two) (local.get $two_length))
     (local.get $start))
+
+  ;; Fails with the kind and the message of the error at 36.
+  (func $fail_with_error (result i32)
+    (local $kind i32) (local $kind_length i32)
+    (local.set $kind (i32.load8_u (i32.const 36)))
+    (local.set $kind_length (i32.load8_u (i32.add (i32.const 592) (local.get $kind))))
+    (call $fail
+      (call $join
+        (i32.add (i32.const 320) (i32.mul (i32.const 20) (local.get $kind))) (local.get $kind_length)
+        (i32.load (i32.const 44)) (i32.load (i32.const 48)))
+      (i32.add (local.get $kind_length) (i32.load (i32.const 48)))))
 
   (func $check_status (param $response i32)
     (if (i32.eq (global.get $check) (i32.const -1))
@@ -79,12 +102,15 @@
       (then (return (call $fail (i32.const 256) (i32.const 60)))))
 
     (local.set $request
-      (call $request (i32.const 144) (i32.const 3) (call $url) (i32.add (i32.load (i32.const 24)) (i32.const 17))))
+      (call $request
+        (i32.const 144) (i32.const 3)
+        (call $join (i32.load (i32.const 20)) (i32.load (i32.const 24)) (i32.const 176) (i32.const 17))
+        (i32.add (i32.load (i32.const 24)) (i32.const 17))))
     (call $set_name (local.get $request) (i32.const 176) (i32.const 9))
     (call $send (local.get $request) (i32.const 32))
     (call $drop_request (local.get $request))
     (if (i32.load8_u (i32.const 32))
-      (then (return (call $fail (i32.load (i32.const 44)) (i32.load (i32.const 48))))))
+      (then (return (call $fail_with_error))))
 
     (call $check_status (i32.load (i32.const 36)))
     (call $drop_response (i32.load (i32.const 36)))

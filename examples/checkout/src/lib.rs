@@ -38,7 +38,10 @@ struct Customer {
 
 impl Customer {
     fn arrive() -> Result<Customer> {
-        Ok(Customer { shop: Shop::at(env("TARGET")?), name: format!("customer-{}", vu::id()) })
+        Ok(Customer {
+            shop: Shop::at(env("TARGET")?),
+            name: format!("customer-{}", vu::id()),
+        })
     }
 }
 
@@ -57,22 +60,38 @@ fn browse(shop: &Shop) -> Result<Product> {
     let mut catalog: Catalog = check_ok("catalog is JSON", || response.json())?;
     check("catalog is whole", || whole(&catalog));
     catalog.products.retain(|product| product.stock > 0);
-    random::choose(&catalog.products).cloned().context("everything is sold out")
+    random::choose(&catalog.products)
+        .cloned()
+        .context("everything is sold out")
 }
 
 fn whole(catalog: &Catalog) -> Result {
-    ensure!(catalog.products.len() == PRODUCTS, "{} products, not {PRODUCTS}", catalog.products.len());
+    ensure!(
+        catalog.products.len() == PRODUCTS,
+        "{} products, not {PRODUCTS}",
+        catalog.products.len()
+    );
     for product in &catalog.products {
         ensure!(product.price_cents > 0, "{} is for free", product.id);
-        ensure!(!product.name.is_empty() && !product.description.is_empty(), "{} is not described", product.id);
-        ensure!(!product.tags.is_empty(), "{} cannot be found by a tag", product.id);
+        ensure!(
+            !product.name.is_empty() && !product.description.is_empty(),
+            "{} is not described",
+            product.id
+        );
+        ensure!(
+            !product.tags.is_empty(),
+            "{} cannot be found by a tag",
+            product.id
+        );
     }
     Ok(())
 }
 
 fn log_in(customer: &Customer) -> Result<Session> {
     let response = customer.shop.log_in(&customer.name)?;
-    check_ok("login gives a token", || Session::of(&customer.shop, &response))
+    check_ok("login gives a token", || {
+        Session::of(&customer.shop, &response)
+    })
 }
 
 fn buy(session: &Session, wanted: &Product) -> Result<Order> {
@@ -81,12 +100,21 @@ fn buy(session: &Session, wanted: &Product) -> Result<Order> {
     let cart: Cart = check_ok("cart is made", || response.json())?;
     check("cart has the right total", || -> Result {
         let expected = wanted.price_cents * quantity;
-        ensure!(cart.total_cents == expected, "{} cents, not {expected}", cart.total_cents);
+        ensure!(
+            cart.total_cents == expected,
+            "{} cents, not {expected}",
+            cart.total_cents
+        );
         Ok(())
     });
     let order: Order = session.pay(&cart)?.json()?;
-    check("order is paid", || order.status == "paid" && order.total_cents == cart.total_cents);
-    check("order can be read again", || session.order(&order.order)?.json::<Order>().map(|again| again == order));
+    check("order is paid", || {
+        order.status == "paid" && order.total_cents == cart.total_cents
+    });
+    let again = session.order(&order.order)?;
+    check("order can be read again", || {
+        again.json::<Order>().map(|again| again == order)
+    });
     Ok(order)
 }
 

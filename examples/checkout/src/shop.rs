@@ -49,7 +49,10 @@ impl Shop {
     }
 
     pub fn catalog(&self, count: usize) -> Result<Response> {
-        Request::get(format!("{}/products?count={count}", self.base)).name("/products").send()?.error_for_status()
+        Request::get(format!("{}/products?count={count}", self.base))
+            .name("/products")
+            .send()?
+            .error_for_status()
     }
 
     pub fn log_in(&self, user: &str) -> Result<Response> {
@@ -58,8 +61,15 @@ impl Shop {
             user: &'a str,
             password: &'a str,
         }
-        let credentials = Credentials { user, password: "secret" };
-        Request::post(format!("{}/login", self.base)).name("/login").json(&credentials).send()?.error_for_status()
+        let credentials = Credentials {
+            user,
+            password: "secret",
+        };
+        Request::post(format!("{}/login", self.base))
+            .name("/login")
+            .json(&credentials)
+            .send()?
+            .error_for_status()
     }
 }
 
@@ -71,7 +81,10 @@ impl Session {
             token: String,
         }
         let Login { token } = login.json().context("reading the login")?;
-        Ok(Session { shop: shop.clone(), token })
+        Ok(Session {
+            shop: shop.clone(),
+            token,
+        })
     }
 
     pub fn add_to_cart(&self, product: &str, quantity: u64) -> Result<Response> {
@@ -80,7 +93,10 @@ impl Session {
             product: &'a str,
             quantity: u64,
         }
-        self.post("/cart").json(&Item { product, quantity }).send()?.error_for_status()
+        self.post("/cart")
+            .json(&Item { product, quantity })
+            .send()?
+            .error_for_status()
     }
 
     pub fn pay(&self, cart: &Cart) -> Result<Response> {
@@ -88,16 +104,25 @@ impl Session {
         struct Payment<'a> {
             cart: &'a str,
         }
-        self.post("/checkout").json(&Payment { cart: &cart.cart }).send()?.error_for_status()
+        self.post("/checkout")
+            .json(&Payment { cart: &cart.cart })
+            .send()?
+            .error_for_status()
     }
 
     pub fn order(&self, id: &str) -> Result<Response> {
         // Without the template, each order would be a route of its own in the report.
         let url = format!("{}/orders/{id}", self.shop.base);
-        Request::get(url).name("/orders/{id}").bearer(&self.token).send()?.error_for_status()
+        Request::get(url)
+            .name("/orders/{id}")
+            .bearer(&self.token)
+            .send()?
+            .error_for_status()
     }
 
     fn post(&self, path: &str) -> Request {
-        Request::post(format!("{}{path}", self.shop.base)).name(path).bearer(&self.token)
+        Request::post(format!("{}{path}", self.shop.base))
+            .name(path)
+            .bearer(&self.token)
     }
 }

@@ -1,6 +1,6 @@
 //! The virtual user that runs the scenario.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::host;
 
 /// This virtual user's number: from 1, unique over the whole run, machines included. In `setup` and `teardown` it is 0.
@@ -17,13 +17,12 @@ pub fn iteration() -> u64 {
 ///
 /// # Errors
 ///
-/// [`Invalid`](ErrorKind::Invalid) when it was not given; `env("SKU").unwrap_or("42".into())` is a default.
+/// When it was not given; `env("SKU").unwrap_or("42".into())` is a default.
 pub fn env(name: &str) -> Result<String> {
     host::vu::env(name).ok_or_else(|| {
-        Error::of_kind(
-            ErrorKind::Invalid,
-            format_args!("the variable {name} is not set: give it with -e {name}=VALUE"),
-        )
+        Error::new(format_args!(
+            "the variable {name} is not set: give it with -e {name}=VALUE"
+        ))
     })
 }
 
@@ -50,7 +49,7 @@ mod tests {
         assert_eq!(values.0.unwrap(), "http://shop");
         assert_eq!(
             values.1.unwrap_err().to_string(),
-            "invalid: the variable SKU is not set: give it with -e SKU=VALUE"
+            "the variable SKU is not set: give it with -e SKU=VALUE"
         );
     }
 
