@@ -30,8 +30,8 @@ use crate::time::nanoseconds;
 /// Nonsense (a header name with a space, a body that cannot be serialised) is remembered and reported by
 /// [`send`](Request::send), so that building reads straight on.
 ///
-/// Metrics of a request are told apart by its [`name`](Request::name), which is its path unless it is given one. Paths with
-/// ids in them need one.
+/// In metrics, requests are told apart by method, status and [`name`](Request::name). A URL never is part of them, as ids in
+/// it would make a metric of each; so name what is to be told apart.
 pub struct Request {
     host: host::Request,
     /// Why it cannot be sent, as far as that is known on this side.
