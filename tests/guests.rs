@@ -7,3 +7,4 @@ mod canned;
 mod checkout;
 mod hello;
 mod shop;
+mod tour;

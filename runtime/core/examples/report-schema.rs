@@ -3,6 +3,9 @@
 #![expect(clippy::print_stdout, reason = "printing is what the program is for")]
 
 fn main() -> serde_json::Result<()> {
-    println!("{}", serde_json::to_string_pretty(&nettare_core::report::json_schema())?);
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&nettare_core::report::json_schema())?
+    );
     Ok(())
 }

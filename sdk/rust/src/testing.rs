@@ -19,8 +19,7 @@
 //! assert!(!seen.checks[0].passed);
 //! ```
 //!
-//! Time is virtual: sleeping costs none. There are no redirects, deadlines, patterns and JSON paths here; those are
-//! Nettare's own, and `nettare try` shows them.
+//! Time is virtual: sleeping costs none. There are no redirects, content codings and deadlines here; those are Nettare's own.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

@@ -228,47 +228,11 @@ impl Response {
                 .any(|window| window == needle))
     }
 
-    pub(crate) fn matches(&self, pattern: &Pattern) -> Result<bool, Error> {
-        match *pattern {}
-    }
-
-    pub(crate) fn capture(&self, pattern: &Pattern) -> Result<Option<String>, Error> {
-        match *pattern {}
-    }
-
-    pub(crate) fn json(&self, path: &JsonPath) -> Result<Vec<String>, Error> {
-        match *path {}
-    }
-
     fn body(&self) -> Result<&[u8], Error> {
         if self.keeps_body {
             Ok(&self.reply.body)
         } else {
             Err(Error::new(ErrorKind::Invalid, "the body was discarded"))
         }
-    }
-}
-
-/// The double has no engine for patterns; none can be made.
-pub(crate) enum Pattern {}
-
-/// The double has no engine for paths; none can be made.
-pub(crate) enum JsonPath {}
-
-impl Pattern {
-    pub(crate) fn compile(_regex: &str) -> Result<Pattern, Error> {
-        Err(Error::new(
-            ErrorKind::Invalid,
-            "patterns are Nettare's own; outside of it there are none",
-        ))
-    }
-}
-
-impl JsonPath {
-    pub(crate) fn compile(_path: &str) -> Result<JsonPath, Error> {
-        Err(Error::new(
-            ErrorKind::Invalid,
-            "paths are Nettare's own; outside of it there are none",
-        ))
     }
 }

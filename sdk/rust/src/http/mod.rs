@@ -4,13 +4,11 @@
 //! [`Response`]'s body stays with the host too, until a part of it, or all, is asked for.
 
 mod pending;
-mod question;
 mod request;
 mod response;
 mod timing;
 
 pub use pending::{Pending, batch, wait_any};
-pub use question::{JsonPath, Pattern};
 pub use request::Request;
 pub use response::Response;
 pub use timing::{Stamp, Timing};

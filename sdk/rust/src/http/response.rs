@@ -4,7 +4,7 @@ use std::fmt::{self, Debug};
 
 use serde::de::DeserializeOwned;
 
-use super::{JsonPath, Pattern, Timing};
+use super::Timing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::host::http as host;
 
@@ -100,12 +100,9 @@ impl Response {
         let body = self.bytes()?;
         serde_json::from_slice(&body).map_err(|cause| Error::of_kind(ErrorKind::Decode, cause))
     }
-}
 
-/// Questions that the host answers, without the body entering the guest's memory. Inside a [`check`](crate::check()), their
-/// cost is that check's.
-impl Response {
-    /// Whether these bytes occur in the body.
+    /// Whether these bytes occur in the body. The host looks, and the body need not enter the guest's memory; inside a
+    /// [`check`](crate::check()) the cost is that check's all the same.
     ///
     /// # Errors
     ///
@@ -114,41 +111,6 @@ impl Response {
         self.host
             .contains(needle.as_ref())
             .map_err(Error::from_host)
-    }
-
-    /// Whether the pattern occurs in the body.
-    ///
-    /// # Errors
-    ///
-    /// As [`text`](Response::text).
-    pub fn matches(&self, pattern: &Pattern) -> Result<bool> {
-        self.host
-            .matches(pattern.as_host())
-            .map_err(Error::from_host)
-    }
-
-    /// The first capture group of the pattern's first match, or the match if it has no group.
-    ///
-    /// # Errors
-    ///
-    /// As [`text`](Response::text).
-    pub fn capture(&self, pattern: &Pattern) -> Result<Option<String>> {
-        self.host
-            .capture(pattern.as_host())
-            .map_err(Error::from_host)
-    }
-
-    /// What the path selects in a body of JSON, each node read as `T`.
-    ///
-    /// # Errors
-    ///
-    /// [`Decode`](ErrorKind::Decode) when the body is not JSON or a node no `T`, and as [`bytes`](Response::bytes).
-    pub fn select<T: DeserializeOwned>(&self, path: &JsonPath) -> Result<Vec<T>> {
-        let nodes = self.host.json(path.as_host()).map_err(Error::from_host)?;
-        let read = |node: &String| {
-            serde_json::from_str(node).map_err(|cause| Error::of_kind(ErrorKind::Decode, cause))
-        };
-        nodes.iter().map(read).collect()
     }
 }
 
