@@ -87,11 +87,9 @@ async fn serve(
     let mut inline: Option<Boxed> = None;
     poll_fn(|cx| {
         loop {
-            if let Some(at) = arrivals
-                .borrow()
-                .iter()
-                .position(|parcel| parcel.mailbox.vu == mailbox.vu)
-            {
+            let own = |parcel: &Parcel| parcel.mailbox.vu == mailbox.vu;
+            let arrived = arrivals.borrow().iter().position(own);
+            if let Some(at) = arrived {
                 inline = Some(arrivals.borrow_mut().swap_remove(at).future);
                 mailbox.settle(Place::Inline);
             }

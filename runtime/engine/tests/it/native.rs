@@ -95,7 +95,7 @@ fn a_second_stop_cuts_short_what_hangs() {
         vus: 3,
         duration_ns: 600 * SECOND_NS,
     };
-    let job = job(&format!("{}/delay/600000", target.url()), executor, 1);
+    let job = job(&format!("{}/delay/60000", target.url()), executor, 1);
     let stopper = Stopper::default();
     let result = run(&job, &stopper, &mut |event| {
         if matches!(event, RunEvent::Interval(_)) {
