@@ -1,9 +1,11 @@
 //! The integration tests, in one binary, so that the runtime is linked once:
 //!
+//! - [`cli`]: the command line as a user meets it.
 //! - [`tidy`]: the rules of the source tree itself.
 //! - [`guests`]: the examples, as guests of a host with canned answers.
 //! - [`support`]: what the others share.
 
+mod cli;
 mod guests;
 mod support;
 mod tidy;

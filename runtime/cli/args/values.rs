@@ -1,0 +1,276 @@
+//! Values of flags: what people write, and the one sentence that says what is wrong with it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use nettare_core::plan::Rate;
+use nettare_core::threshold::Threshold;
+use nettare_core::units;
+use nettare_report::Format;
+
+/// A length of time, as in `30s`. May be zero, which no work but some limits can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) ns: u64,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Span, String> {
+        let ns = units::parse_duration(text).map_err(|error| error.to_string())?;
+        Ok(Span { ns })
+    }
+}
+
+/// A length of time that is more than nothing.
+pub(super) fn positive_span(text: &str) -> Result<Span, String> {
+    match text.parse()? {
+        Span { ns: 0 } => Err(format!(
+            "`{text}` is no time at all; write for instance `30s`"
+        )),
+        span => Ok(span),
+    }
+}
+
+/// Starts per unit of time, as in `200/s`; more than nothing.
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    match units::parse_rate(text).map_err(|error| error.to_string())? {
+        Rate { arrivals: 0, .. } => Err(format!(
+            "`{text}` starts nothing; write for instance `200/s`"
+        )),
+        rate => Ok(rate),
+    }
+}
+
+/// A whole number from 1 up.
+pub(super) fn positive<N: FromStr + PartialEq + From<bool>>(text: &str) -> Result<N, String> {
+    match text.parse::<N>() {
+        Ok(number) if number != N::from(false) => Ok(number),
+        _ => Err(format!("`{text}` is not a whole number from 1 up")),
+    }
+}
+
+/// A whole number from 0 up.
+pub(super) fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a whole number"))
+}
+
+/// `NAME=VALUE`. The value may be empty and may hold more equals signs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyValue {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for KeyValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<KeyValue, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.is_empty() => Ok(KeyValue {
+                key: key.to_owned(),
+                value: value.to_owned(),
+            }),
+            _ => Err(format!("`{text}` is not of the form NAME=VALUE")),
+        }
+    }
+}
+
+/// `Name: value`, of a request's header, as RFC 9110, section 5, allows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderField {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for HeaderField {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HeaderField, String> {
+        let Some((name, value)) = text.split_once(':') else {
+            return Err(format!("`{text}` is not of the form `Name: value`"));
+        };
+        if !is_token(name) {
+            return Err(format!(
+                "`{name}` is not the name of a field: letters, digits and hyphens are"
+            ));
+        }
+        let value = value.trim_matches([' ', '\t']);
+        if value.chars().any(|c| c.is_control() && c != '\t') {
+            return Err(format!("the value of `{name}` holds a control character"));
+        }
+        Ok(HeaderField {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+}
+
+/// A method, as RFC 9110, section 9.1, allows it; in capitals, as all registered ones are.
+pub(super) fn method(text: &str) -> Result<String, String> {
+    if is_token(text) {
+        Ok(text.to_ascii_uppercase())
+    } else {
+        Err(format!("`{text}` is not a method; write for instance POST"))
+    }
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let in_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !text.is_empty() && text.chars().all(in_token)
+}
+
+/// A report to be written, and what its extension says of its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReportFile {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+}
+
+impl FromStr for ReportFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ReportFile, String> {
+        let path = PathBuf::from(text);
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        match Format::of_extension(&extension) {
+            Some(format @ Format::Json) => Ok(ReportFile { path, format }),
+            Some(later) => Err(format!(
+                "reports in .{} come later; .json holds all that they will be made from",
+                later.extension()
+            )),
+            None => Err(format!(
+                "`{text}` does not say which report it is; end the name in .json"
+            )),
+        }
+    }
+}
+
+/// A condition on a metric.
+pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
+    Threshold::parse_flag(text).map_err(|error| error.to_string())
+}
+
+/// One of a few words, which help and completions list; what else was typed is answered by the word's own type.
+pub(super) fn word<T>(
+    words: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> + Clone + Send + Sync + 'static
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    Listed(words).try_map(|text: String| text.parse::<T>())
+}
+
+/// Any text, with a list of those that are worth offering.
+#[derive(Clone, Copy)]
+struct Listed(&'static [&'static str]);
+
+impl TypedValueParser for Listed {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            self.0.iter().map(|word| PossibleValue::new(*word)),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_split_at_the_first_equals_sign() {
+        let rows = [
+            ("A=b", Some(("A", "b")), "the plain case"),
+            ("A=", Some(("A", "")), "an empty value is a value"),
+            (
+                "A=b=c",
+                Some(("A", "b=c")),
+                "the value may hold equals signs",
+            ),
+            ("A", None, "a value is needed"),
+            ("=b", None, "a name is needed"),
+        ];
+        for (text, expected, sentence) in rows {
+            let found = text.parse::<KeyValue>().ok();
+            let found = found
+                .as_ref()
+                .map(|pair| (pair.key.as_str(), pair.value.as_str()));
+            assert_eq!(found, expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn header_fields_are_split_at_the_first_colon() {
+        let rows = [
+            ("Accept: */*", Some(("Accept", "*/*")), "the plain case"),
+            (
+                "Referer:http://a:1/",
+                Some(("Referer", "http://a:1/")),
+                "the value may hold colons",
+            ),
+            ("X-Empty:", Some(("X-Empty", "")), "an empty value is legal"),
+            (
+                "X:  padded\t",
+                Some(("X", "padded")),
+                "space around the value is not part of it",
+            ),
+            ("X Y: 1", None, "a name has no space"),
+            (": 1", None, "a name is needed"),
+            (
+                "X: a\r\nY: b",
+                None,
+                "a value cannot smuggle in another field",
+            ),
+        ];
+        for (text, expected, sentence) in rows {
+            let found = text.parse::<HeaderField>().ok();
+            let found = found
+                .as_ref()
+                .map(|field| (field.name.as_str(), field.value.as_str()));
+            assert_eq!(found, expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn the_extension_decides_the_report() {
+        let rows = [
+            ("run.json", "", "built"),
+            ("a.b/RUN.JSON", "", "in whatever case"),
+            ("run.html", "later", "not built yet, and says so"),
+            ("run.xml", "later", "not built yet, and says so"),
+            ("run.pdf", "end the name in .json", "never heard of"),
+            ("run", "end the name in .json", "none at all"),
+        ];
+        for (text, complaint, sentence) in rows {
+            let found = text.parse::<ReportFile>().err().unwrap_or_default();
+            assert!(
+                found.contains(complaint) && found.is_empty() == complaint.is_empty(),
+                "{text}: {sentence}: {found}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_no_number_of_virtual_users() {
+        assert_eq!(positive::<u32>("1"), Ok(1));
+        for text in ["0", "-1", "1.5", "", "many", "4294967296"] {
+            assert!(positive::<u32>(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! `nettare quick`: one URL, without a scenario.
+
+use std::collections::BTreeMap;
+
+use nettare_core::plan::{
+    ConnectionPolicy, Executor, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario, Work,
+};
+use nettare_core::units;
+use url::Url;
+
+use crate::args::{QuickArgs, QuickLoadArgs, RequestArgs};
+use crate::exit::Cause;
+use crate::failure::{Failure, OrFail};
+use crate::layers;
+use crate::prepare::plan_failure;
+use crate::session::{Request, Session, tls_options};
+use crate::ui::Ui;
+
+/// Requests when neither `-n` nor `-z` says how many: hey's and oha's default.
+const DEFAULT_REQUESTS: u64 = 200;
+
+/// Connections when `-c` does not say how many: hey's and oha's default.
+const DEFAULT_CONNECTIONS: u32 = 50;
+
+/// Runs it.
+pub(crate) fn quick(args: &QuickArgs, ui: &Ui) -> Result<u8, Failure> {
+    let session = Session::prepare(ui, &args.output.report)?;
+    let plan = plan(args, session.moment().seed())?;
+    let tls = tls_options(&args.tls)?;
+    ui.note(&understood(&plan));
+    let request = Request {
+        plan,
+        guest: None,
+        tls,
+        allow_invalid: args.judge.allow_invalid,
+    };
+    Ok(session.execute(request)?.code)
+}
+
+fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
+    let url = parse_url(&args.url)?;
+    let scenario = Scenario {
+        name: "quick".to_owned(),
+        work: Work::Request(request(&args.request, &url)?),
+        executor: executor(&args.load),
+        graceful_stop_ns: args
+            .load
+            .graceful_stop
+            .map_or(Scenario::DEFAULT_GRACEFUL_STOP_NS, |span| span.ns),
+        env: BTreeMap::new(),
+        tags: BTreeMap::new(),
+    };
+    let plan = Plan {
+        run: run_options(args, &url, seed),
+        scenarios: vec![scenario],
+        thresholds: args.judge.threshold.clone(),
+        limits: Limits::default(),
+    };
+    plan.validate().map_err(plan_failure)?;
+    Ok(plan)
+}
+
+/// The URL, when it can be loaded at all. What is wrong with its host is found by asking it, and is a measurement.
+fn parse_url(text: &str) -> Result<Url, Failure> {
+    let bad = |what: String| Failure::new(Cause::CommandLine, what);
+    let url = Url::parse(text).map_err(|error| {
+        bad(format!("`{text}` is not a URL: {error}"))
+            .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/")
+    })?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        scheme if text.starts_with(&format!("{scheme}://")) => {
+            Err(bad(format!("`{scheme}` URLs cannot be loaded")).hint("http:// and https:// can"))
+        }
+        // `localhost:8080/` reads as a scheme called localhost.
+        _ => Err(bad(format!("`{text}` has no scheme"))
+            .hint(format!("write http://{text} or https://{text}"))),
+    }
+}
+
+fn request(args: &RequestArgs, url: &Url) -> Result<QuickRequest, Failure> {
+    let mut headers: Vec<(String, String)> = args
+        .header
+        .iter()
+        .map(|field| (field.name.clone(), field.value.clone()))
+        .collect();
+    if let Some(content_type) = &args.content_type {
+        if headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+        {
+            return Err(
+                Failure::new(Cause::CommandLine, "-T and -H both set the content-type")
+                    .hint("give one of them"),
+            );
+        }
+        headers.push(("content-type".to_owned(), content_type.clone()));
+    }
+    let body = match (&args.body, &args.body_file) {
+        (Some(text), _) => text.clone().into_bytes(),
+        (None, Some(path)) => std::fs::read(path).or_fail_with(Cause::Plan, || {
+            format!("the body `{}`, given by -D, cannot be read", path.display())
+        })?,
+        (None, None) => Vec::new(),
+    };
+    let method = args.method.clone().unwrap_or_else(|| "GET".to_owned());
+    Ok(QuickRequest {
+        method,
+        url: url.to_string(),
+        headers,
+        body,
+    })
+}
+
+/// What `-n`, `-c`, `-z` and `-q` mean together.
+///
+/// | typed | executor |
+/// |---|---|
+/// | `-n`, or nothing | shared-iterations: a closed loop over `-c` connections |
+/// | `-n -q` | the same, its starts spaced: a slow server slows the rate, as in hey and oha |
+/// | `-z` | constant-vus |
+/// | `-z -q` | constant-arrival-rate with at most `-c` at one time |
+///
+/// With `-z -q` hey and oha space the starts of a closed loop as well. Then a server that stalls is asked less while it
+/// stalls, and the figures hide what users would have met; with due times they do not.
+fn executor(load: &QuickLoadArgs) -> Executor {
+    let vus = load.vus.unwrap_or(DEFAULT_CONNECTIONS);
+    match (load.duration, load.rate) {
+        (Some(span), Some(rate)) => Executor::ConstantArrivalRate {
+            rate,
+            duration_ns: span.ns,
+            pre_allocated_vus: vus,
+            max_vus: vus,
+        },
+        (Some(span), None) => Executor::ConstantVus {
+            vus,
+            duration_ns: span.ns,
+        },
+        (None, rate) => {
+            let iterations = load.iterations.unwrap_or(DEFAULT_REQUESTS);
+            // More virtual users than requests would have nothing to do.
+            let vus = u32::try_from(iterations).map_or(vus, |iterations| vus.min(iterations));
+            Executor::SharedIterations {
+                vus,
+                iterations,
+                max_duration_ns: u64::MAX,
+                rate,
+            }
+        }
+    }
+}
+
+fn run_options(args: &QuickArgs, url: &Url, seed: u64) -> RunOptions {
+    let network = &args.network;
+    let defaults = RunOptions::default();
+    let host = url.host_str().unwrap_or_default().to_owned();
+    RunOptions {
+        // Its host is allowed by having been typed.
+        allow_hosts: std::iter::once(host)
+            .chain(network.allow_host.iter().cloned())
+            .collect(),
+        tags: layers::map(&args.judge.tag),
+        connections: connections(args),
+        seed,
+        workers: args.generator.workers,
+        timestamps: args.generator.timestamps.unwrap_or(defaults.timestamps),
+        http: layers::http_versions(network).unwrap_or(defaults.http),
+        timeout_ns: network.timeout.map_or(defaults.timeout_ns, |span| span.ns),
+        max_redirects: network.max_redirects.unwrap_or(defaults.max_redirects),
+        user_agent: network.user_agent.clone().unwrap_or(defaults.user_agent),
+        insecure_skip_tls_verify: args.tls.insecure_skip_tls_verify,
+        ..defaults
+    }
+}
+
+fn connections(args: &QuickArgs) -> ConnectionPolicy {
+    match args.network.connections {
+        Some(policy) => policy,
+        None if args.disable_keepalive => ConnectionPolicy::PerRequest,
+        None => ConnectionPolicy::PerVu,
+    }
+}
+
+/// The plan in words: `GET http://127.0.0.1:8080/: 50 connections, 200 req/s in total, for 10 s`.
+fn understood(plan: &Plan) -> String {
+    let [
+        Scenario {
+            work: Work::Request(request),
+            executor,
+            ..
+        },
+    ] = plan.scenarios.as_slice()
+    else {
+        return String::new();
+    };
+    let body = match request.body.len() {
+        0 => String::new(),
+        length => format!(" with a body of {length} bytes"),
+    };
+    let load = match executor {
+        Executor::ConstantVus { vus, duration_ns } => {
+            format!(
+                "{}, as fast as they go, for {}",
+                connections_of(*vus),
+                units::format_duration(*duration_ns)
+            )
+        }
+        Executor::ConstantArrivalRate {
+            rate,
+            duration_ns,
+            max_vus,
+            ..
+        } => format!(
+            "{} in total, due by the clock, over at most {}, for {}",
+            per_second(*rate),
+            connections_of(*max_vus),
+            units::format_duration(*duration_ns)
+        ),
+        Executor::SharedIterations {
+            vus,
+            iterations,
+            rate: None,
+            ..
+        } => {
+            format!(
+                "{iterations} requests in total over {}, as fast as they go",
+                connections_of(*vus)
+            )
+        }
+        Executor::SharedIterations {
+            vus,
+            iterations,
+            rate: Some(rate),
+            ..
+        } => format!(
+            "{iterations} requests in total over {}, at most {} in total",
+            connections_of(*vus),
+            per_second(*rate)
+        ),
+        Executor::PerVuIterations {
+            vus, iterations, ..
+        } => {
+            format!(
+                "{iterations} requests over each of {}",
+                connections_of(*vus)
+            )
+        }
+    };
+    format!("{} {}{body}: {load}", request.method, request.url)
+}
+
+fn connections_of(vus: u32) -> String {
+    if vus == 1 {
+        "1 connection".to_owned()
+    } else {
+        format!("{vus} connections")
+    }
+}
+
+fn per_second(rate: Rate) -> String {
+    format!("{} req/s", rate.per_second())
+}

@@ -1,0 +1,150 @@
+//! Files asked for by `--report`: opened before the run, so that an hour of load is not followed by "permission denied".
+//!
+//! An older report under the same name stays whole until the new one is there to replace it; a file made here and never
+//! written is removed again.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use nettare_report::Format;
+
+use crate::args::ReportFile;
+use crate::exit::Cause;
+use crate::failure::Failure;
+
+/// One report file, open and not yet written.
+#[derive(Debug)]
+pub(crate) struct Output {
+    path: PathBuf,
+    format: Format,
+    file: File,
+    /// Whether the file was made here and holds nothing yet.
+    made_and_empty: bool,
+}
+
+/// Opens every file, or says which cannot be written.
+pub(crate) fn open_all(files: &[ReportFile]) -> Result<Vec<Output>, Failure> {
+    files.iter().map(Output::open).collect()
+}
+
+impl Output {
+    fn open(wanted: &ReportFile) -> Result<Output, Failure> {
+        let path = wanted.path.clone();
+        let made_and_empty = !path.exists();
+        // Not truncated here: see the module's promise about older reports.
+        match OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+        {
+            Ok(file) => Ok(Output {
+                path,
+                format: wanted.format,
+                file,
+                made_and_empty,
+            }),
+            Err(error) => Err(unwritable(&path, &error)),
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is to hold.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Replaces the file's content. What is not a regular file (a pipe, a terminal) is only written to.
+    pub(crate) fn write(mut self, content: &[u8]) -> io::Result<()> {
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+            self.file.rewind()?;
+        }
+        self.made_and_empty = false;
+        self.file.write_all(content)?;
+        self.file.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.made_and_empty {
+            // An empty file left behind is untidy, no more: nothing to report.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let failure = Failure::new(
+        Cause::Plan,
+        format!("the report `{}` cannot be written: {error}", path.display()),
+    );
+    match folder {
+        Some(folder) if !folder.exists() => failure.hint(format!(
+            "make the directory first: mkdir -p {}",
+            folder.display()
+        )),
+        _ => failure.hint("name a file that may be written with --report"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(path: PathBuf) -> ReportFile {
+        ReportFile {
+            path,
+            format: Format::Json,
+        }
+    }
+
+    #[test]
+    fn an_older_report_stays_until_it_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        std::fs::write(&path, "an older and longer report").unwrap();
+        let output = open_all(&[report(path.clone())]).unwrap().remove(0);
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "an older and longer report"
+        );
+        output.write(b"new").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_file_never_written_is_removed_and_an_older_one_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fresh, older) = (
+            folder.path().join("fresh.json"),
+            folder.path().join("older.json"),
+        );
+        std::fs::write(&older, "kept").unwrap();
+        drop(open_all(&[report(fresh.clone()), report(older.clone())]).unwrap());
+        assert!(!fresh.exists());
+        assert_eq!(std::fs::read_to_string(&older).unwrap(), "kept");
+    }
+
+    #[test]
+    fn an_absent_directory_is_found_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = open_all(&[report(folder.path().join("absent/run.json"))]).unwrap_err();
+        assert_eq!(failure.cause, Cause::Plan);
+        assert!(
+            failure
+                .hint
+                .unwrap()
+                .starts_with("make the directory first: mkdir -p ")
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! From the file that was given, and everything else that says something about a run, to a plan and its guest.
+//!
+//! A guest may bring options of its own, the weakest layer of the plan, and the plan says how many virtual users the guest is
+//! compiled for: each needs the other. So the plan is made without the guest's options first, the guest is loaded for it, and
+//! only where its options ask for more virtual users it is loaded again, from the cache.
+
+use std::path::Path;
+
+use nettare_core::plan::{Defaults, Layers, Limits, Meter, Options, PlanError, PlanFile, Resolved};
+
+use crate::exit::Cause;
+use crate::failure::Failure;
+use crate::input::{self, Input, LoadedGuest, ScenarioBytes};
+
+/// A plan that can be run, and where its values came from.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) resolved: Resolved,
+    pub(crate) guest: LoadedGuest,
+}
+
+/// Reads a plan or a scenario and makes a plan of it. `layers` holds what flags and environment say.
+pub(crate) fn prepare(
+    file: &Path,
+    mut layers: Layers,
+    defaults: &Defaults,
+) -> Result<Prepared, Failure> {
+    let scenario = match input::read(file)? {
+        Input::Scenario(scenario) => scenario,
+        Input::Plan { path, text } => {
+            layers.plan_file = plan_file(&path, &text)?;
+            scenario_of_plan(&layers, defaults)?
+        }
+    };
+    prepare_scenario(&scenario, layers, defaults)
+}
+
+/// Loads, merges and checks.
+pub(crate) fn prepare_scenario(
+    scenario: &ScenarioBytes,
+    mut layers: Layers,
+    defaults: &Defaults,
+) -> Result<Prepared, Failure> {
+    if layers.plan_file.file.is_none() {
+        layers.flags.file = Some(scenario.path.display().to_string());
+    }
+    let without_own = layers.clone().resolve(defaults).ok();
+    let guest = load(scenario, without_own.as_ref())?;
+    let name = wanted_scenario(&layers, &guest)?;
+    layers.scenario = own_options(&guest, &name)?;
+    let resolved = layers.resolve(defaults).map_err(plan_failure)?;
+    let guest = if fits(&guest, &resolved) {
+        guest
+    } else {
+        load(scenario, Some(&resolved))?
+    };
+    Ok(Prepared { resolved, guest })
+}
+
+/// Reads a plan file. The path of its scenario is relative to the plan's folder, so that a plan runs from anywhere.
+fn plan_file(path: &Path, text: &str) -> Result<Options, Failure> {
+    let parsed = toml::from_str::<PlanFile>(text).map_err(|error| {
+        let line = error
+            .span()
+            .map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let place = line.map_or_else(String::new, |line| format!(", line {line}"));
+        // The message alone: with its excerpt of the file it would run over several lines.
+        Failure::new(
+            Cause::Plan,
+            format!(
+                "`{}`{place}: {}",
+                path.display(),
+                error.message().replace('\n', " ")
+            ),
+        )
+    })?;
+    let mut options = parsed.options().map_err(plan_failure)?;
+    if let (Some(file), Some(folder)) = (&options.file, path.parent()) {
+        options.file = Some(folder.join(file).display().to_string());
+    }
+    Ok(options)
+}
+
+/// The scenario that a plan file names; without one, whatever else is wrong with the plan is said first.
+fn scenario_of_plan(layers: &Layers, defaults: &Defaults) -> Result<ScenarioBytes, Failure> {
+    match &layers.plan_file.file {
+        Some(file) => input::read_scenario(Path::new(file)),
+        None => {
+            let refused = layers.clone().resolve(defaults).err();
+            let missing = || {
+                Failure::new(Cause::Plan, "the plan names no scenario")
+                    .hint("give `file` in a table [scenarios.NAME]")
+            };
+            Err(refused.map_or_else(missing, plan_failure))
+        }
+    }
+}
+
+fn load(scenario: &ScenarioBytes, resolved: Option<&Resolved>) -> Result<LoadedGuest, Failure> {
+    match resolved {
+        Some(Resolved { plan, .. }) => {
+            let vus = plan
+                .scenarios
+                .iter()
+                .map(|scenario| scenario.executor.max_vus())
+                .max()
+                .unwrap_or(1);
+            scenario.load(&plan.limits, plan.run.meter, vus)
+        }
+        // What is missing may be among the guest's own options.
+        None => scenario.load(&Limits::default(), Meter::Time, 1),
+    }
+}
+
+/// Which of the guest's scenarios is meant, by its exact name; the first when nobody says.
+fn wanted_scenario(layers: &Layers, guest: &LoadedGuest) -> Result<String, Failure> {
+    let known = &guest.guest.describe().scenarios;
+    let wanted = [&layers.flags, &layers.environment, &layers.plan_file]
+        .into_iter()
+        .find_map(|layer| layer.scenario.clone());
+    match wanted {
+        Some(name) if known.contains(&name) => Ok(name),
+        Some(name) => Err(Failure::new(
+            Cause::Plan,
+            format!("`{}` has no scenario `{name}`", guest.file.file),
+        )
+        .hint(format!("it has {}", known.join(", ")))),
+        None => Ok(known.first().cloned().unwrap_or_default()),
+    }
+}
+
+fn own_options(guest: &LoadedGuest, name: &str) -> Result<Options, Failure> {
+    let blame = |what: String| {
+        Failure::new(
+            Cause::Scenario,
+            format!("the options of `{}` itself: {what}", guest.file.file),
+        )
+        .hint("the scenario has to be mended and built again: they are what its `describe` answers")
+    };
+    let text = &guest.guest.describe().options;
+    let parsed = toml::from_str::<PlanFile>(text)
+        .map_err(|error| blame(error.message().replace('\n', " ")))?;
+    parsed
+        .own_options(name)
+        .map_err(|error| blame(error.to_string()))
+}
+
+/// Whether the guest was loaded as the plan wants it.
+fn fits(guest: &LoadedGuest, resolved: &Resolved) -> bool {
+    let (options, plan) = (guest.guest.options(), &resolved.plan);
+    plan.scenarios
+        .iter()
+        .all(|scenario| scenario.executor.max_vus() <= options.max_vus)
+        && plan.limits.guest_memory_bytes == options.guest_memory_bytes
+        && plan.limits.guest_cpu_ns == options.guest_cpu_ns
+        && plan.run.meter == options.meter
+}
+
+/// What is wrong with a plan, its remedy as the hint.
+pub(crate) fn plan_failure(error: PlanError) -> Failure {
+    Failure::new(Cause::Plan, format!("{} {}", error.place, error.problem)).hint(error.remedy)
+}

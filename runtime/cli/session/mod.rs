@@ -1,0 +1,189 @@
+//! One run, from its plan to its exit code: what `run`, `quick` and `demo` have in common.
+//!
+//! ```text
+//! prepare: signals ─► outputs opened ─► network ─► run directory
+//! run:     engine::run ─ events ─► watcher ─► progress, journal, log
+//! finish:  thresholds, verdict ─► causes ─► report ─► summary, files, run directory ─► exit code
+//! ```
+//!
+//! Whatever can be wrong with the surroundings is found while preparing, before any load; whatever goes wrong later is
+//! counted among the causes and loses no results.
+
+mod finish;
+mod watcher;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nettare_core::plan::Plan;
+use nettare_core::report::Report;
+use nettare_engine::net::{AllowList, Identity, NetConfig, Shared, TlsOptions};
+use nettare_engine::{Job, Stopper};
+
+use crate::args::{ReportFile, TlsArgs};
+use crate::clock::Moment;
+use crate::exit::Cause;
+use crate::failure::{Failure, OrFail};
+use crate::input::LoadedGuest;
+use crate::outputs::{self, Output};
+use crate::run_directory::{self, RunDirectory};
+use crate::signals::{Phase, Signals};
+use crate::ui::{Progress, Ui};
+use watcher::Watcher;
+
+/// What is to be run, and what is to become of the results.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) plan: Plan,
+    pub(crate) guest: Option<LoadedGuest>,
+    pub(crate) tls: TlsOptions,
+    pub(crate) allow_invalid: bool,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) report: Report,
+    pub(crate) code: u8,
+}
+
+/// A run being prepared. Made first of all, so that a signal while a scenario compiles is understood too.
+pub(crate) struct Session<'a> {
+    ui: &'a Ui,
+    moment: Moment,
+    signals: Signals,
+    stopper: Stopper,
+    outputs: Vec<Output>,
+}
+
+impl<'a> Session<'a> {
+    /// Takes the signals over and opens the report files.
+    pub(crate) fn prepare(ui: &'a Ui, reports: &[ReportFile]) -> Result<Session<'a>, Failure> {
+        let stopper = Stopper::default();
+        let handle = stopper.clone();
+        let signals = Signals::install(move || handle.stop()).or_fail_with(
+            Cause::Plan,
+            || "the signals of this process cannot be taken over",
+        )?;
+        Ok(Session {
+            ui,
+            moment: Moment::now(),
+            signals,
+            stopper,
+            outputs: outputs::open_all(reports)?,
+        })
+    }
+
+    /// The moment the session began.
+    pub(crate) fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// Runs, prints the summary, and writes what is to be written.
+    pub(crate) fn execute(self, request: Request) -> Result<Ended, Failure> {
+        let network = network(&request.plan, request.tls)?;
+        let started = Moment::now();
+        let id = started.run_id();
+        let directory = self.run_directory(&id);
+        let (guest, scenario) = request
+            .guest
+            .map(|loaded| (loaded.guest, loaded.file))
+            .unzip();
+        let job = Job {
+            plan: request.plan,
+            guest,
+            network,
+        };
+        let progress = Progress::new(*self.ui, &job.plan);
+        let mut watcher = Watcher::new(*self.ui, progress, directory, job.plan.limits.log_lines);
+        watcher.begin(&id, started, &job.plan);
+
+        self.signals.enter(Phase::Running);
+        let result = nettare_engine::run(&job, &self.stopper, &mut |event| watcher.observe(event));
+        self.signals.enter(Phase::Reporting);
+        let seen = watcher.end();
+        let result = result.or_fail(Cause::Plan)?;
+
+        let known = finish::Known {
+            id,
+            started: started.rfc3339(),
+            plan: job.plan,
+            scenario,
+            warnings: seen.warnings,
+            allow_invalid: request.allow_invalid,
+        };
+        finish::finish(
+            self.ui,
+            known,
+            &result,
+            self.outputs,
+            seen.directory.as_ref(),
+        )
+    }
+
+    /// The directory that keeps this run; a warning where there can be none.
+    fn run_directory(&self, id: &str) -> Option<RunDirectory> {
+        let variable =
+            |name: &str| std::env::var_os(name).and_then(|value| value.into_string().ok());
+        let Some(runs) = run_directory::runs_folder(variable) else {
+            self.ui
+                .warn("the run is not kept: neither XDG_STATE_HOME nor HOME names a directory");
+            return None;
+        };
+        match RunDirectory::create(&runs, id) {
+            Ok(directory) => Some(directory),
+            Err(error) => {
+                self.ui.warn(&format!(
+                    "the run is not kept: `{}` cannot be written: {error}",
+                    runs.display()
+                ));
+                None
+            }
+        }
+    }
+}
+
+/// The network as the plan wants it.
+fn network(plan: &Plan, tls: TlsOptions) -> Result<Arc<Shared>, Failure> {
+    let run = &plan.run;
+    let allow = AllowList::new(&run.allow_hosts).or_fail(Cause::Plan)?;
+    let config = NetConfig {
+        timestamps: run.timestamps,
+        http: run.http,
+        tls,
+        user_agent: run.user_agent.clone(),
+        allow,
+        timeout_ns: run.timeout_ns,
+        max_redirects: run.max_redirects,
+        connections: run.connections,
+        body_limit_bytes: plan.limits.body_bytes,
+        bodies_budget_bytes: plan.limits.bodies_bytes,
+    };
+    Shared::new(config).or_fail(Cause::Plan)
+}
+
+/// Reads the files that the TLS flags name.
+pub(crate) fn tls_options(args: &TlsArgs) -> Result<TlsOptions, Failure> {
+    let read = |path: &PathBuf, flag: &str| {
+        std::fs::read(path).or_fail_with(Cause::Plan, || {
+            format!("`{}`, given by {flag}, cannot be read", path.display())
+        })
+    };
+    let ca_pem = args
+        .cacert
+        .iter()
+        .map(|path| read(path, "--cacert"))
+        .collect::<Result<_, _>>()?;
+    let identity = match (&args.cert, &args.key) {
+        (Some(cert), Some(key)) => Some(Identity {
+            cert_pem: read(cert, "--cert")?,
+            key_pem: read(key, "--key")?,
+        }),
+        _ => None,
+    };
+    Ok(TlsOptions {
+        ca_pem,
+        identity,
+        insecure: args.insecure_skip_tls_verify,
+    })
+}

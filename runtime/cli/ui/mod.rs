@@ -1,0 +1,114 @@
+//! What a person sees: colours, messages, progress. The summary goes to standard output; all else to standard error.
+
+mod palette;
+mod progress;
+
+use std::io::{self, IsTerminal, Write};
+
+use nettare_core::report::Report;
+use nettare_report::text::{self, TextOptions};
+
+use crate::failure::Failure;
+
+pub(crate) use palette::Palette;
+pub(crate) use progress::Progress;
+
+/// What was found out once about the two streams and how much to say on them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ui {
+    /// Colours of standard output.
+    pub(crate) out: Palette,
+    /// Colours of standard error.
+    pub(crate) err: Palette,
+    /// Whether standard error can redraw a line.
+    pub(crate) live: bool,
+    /// Whether progress and warnings are left out.
+    pub(crate) quiet: bool,
+    /// How often `-v` was given.
+    pub(crate) verbosity: u8,
+}
+
+/// What the command line says of the output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wishes {
+    pub(crate) quiet: bool,
+    pub(crate) no_color: bool,
+    pub(crate) verbosity: u8,
+}
+
+impl Ui {
+    /// Looks at the streams and the environment (`NO_COLOR`, see <https://no-color.org>, and `TERM`).
+    pub(crate) fn detect(wishes: Wishes) -> Ui {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colours = !wishes.no_color && !refused && !dumb;
+        let err_is_terminal = io::stderr().is_terminal();
+        Ui {
+            out: Palette::new(colours && io::stdout().is_terminal()),
+            err: Palette::new(colours && err_is_terminal),
+            live: err_is_terminal && !dumb,
+            quiet: wishes.quiet,
+            verbosity: wishes.verbosity,
+        }
+    }
+
+    /// Prints what stopped the command, and gives its exit code.
+    pub(crate) fn failure(&self, failure: &Failure) -> u8 {
+        self.line(&format!("{} {:#}", self.err.bad("error:"), failure.error));
+        if let Some(hint) = &failure.hint {
+            self.line(&format!("\n{} {hint}", self.err.bold("hint:")));
+        }
+        failure.cause.code()
+    }
+
+    /// Says what went wrong without ending the command at once; with `--quiet` too.
+    pub(crate) fn problem(&self, sentence: &str) {
+        self.line(&format!("{} {sentence}", self.err.bad("error:")));
+    }
+
+    /// The summary of a run as it fits standard output.
+    pub(crate) fn summary(&self, report: &Report, files: &[String]) -> String {
+        let width =
+            rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
+        let options = TextOptions {
+            colour: self.out.is_on(),
+            files: files.to_vec(),
+            ..TextOptions::default()
+        };
+        text::summary(
+            report,
+            &TextOptions {
+                width: width.unwrap_or(options.width),
+                ..options
+            },
+        )
+    }
+
+    /// Says what deserves attention but stops nothing; not with `--quiet`.
+    pub(crate) fn warn(&self, sentence: &str) {
+        if !self.quiet {
+            self.line(&format!("{} {sentence}", self.err.caution("warning:")));
+        }
+    }
+
+    /// Says what was understood or is being done; not with `--quiet`.
+    pub(crate) fn note(&self, sentence: &str) {
+        if !self.quiet {
+            self.line(sentence);
+        }
+    }
+
+    /// One line on standard error. That nobody reads it is not an error.
+    fn line(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+}
+
+/// Writes `text` to standard output. A reader that went away (a closed pipe) has seen enough: that is not an error.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
