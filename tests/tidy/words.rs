@@ -90,7 +90,7 @@ pub(super) const BANS: &[Ban] = &[
             r"\bLL[M]s?\b",
             r"\bchatbo[t]s?\b",
             r"\bAI[- ]generate[d]\b",
-            r"\b(?:earlier|later|previous|next) sessio[n]s?\b",
+            r"\bhelper sessio[n]s?\b",
             r"\bthe architec[t]\b",
             r"\bissue #?\d+",
             r"\bthis issu[e]\b",

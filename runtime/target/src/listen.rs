@@ -1,4 +1,4 @@
-//! Listening sockets.
+//! Sockets that listen, all of them or none.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

@@ -1,4 +1,4 @@
-//! Reading thresholds.
+//! Reads thresholds as people write them.
 //!
 //! ```text
 //!   selector    = metric [ "{" tag ":" value { "," tag ":" value } "}" ]

@@ -1,3 +1,5 @@
+//! Thresholds as they are written, and what they make of totals.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The summary, on terminals of several widths and without one.
+
 use super::*;
 use crate::fixtures;
 

@@ -1,4 +1,4 @@
-//! TLS and HTTP/2.
+//! The same answers over TLS and over HTTP/2.
 
 use std::sync::Arc;
 

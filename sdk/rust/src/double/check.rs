@@ -1,4 +1,4 @@
-//! Interface `check`.
+//! Interface `check`: what was checked is kept for the test to look at.
 
 use super::{World, with};
 use crate::testing::SeenCheck;

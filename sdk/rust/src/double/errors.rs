@@ -1,4 +1,4 @@
-//! Interface `errors`.
+//! Interface `errors`: the types of the contract.
 
 /// As in the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

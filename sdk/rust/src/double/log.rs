@@ -1,4 +1,4 @@
-//! Interface `log`.
+//! Interface `log`: lines are kept for the test to look at.
 
 use super::with;
 use crate::testing::SeenLine;

@@ -1,4 +1,4 @@
-//! Interface `random`.
+//! Interface `random`: the numbers of a seed.
 
 use super::with;
 

@@ -1,4 +1,4 @@
-//! Interface `vu`.
+//! Interface `vu`: who the virtual user is, as the test has it.
 
 use super::with;
 

@@ -1,3 +1,5 @@
+//! Histograms against their own laws, and against the crate `hdrhistogram`.
+
 use proptest::prelude::*;
 
 use super::*;
