@@ -1,0 +1,151 @@
+//! A check that takes a stated CPU time.
+//!
+//! A guest cannot read its own CPU time, and the clock on the wall also goes on while others run. So the work is counted in rounds of
+//! a small calculation: `setup`, which runs alone, finds out how many of them a microsecond is worth, and every check does its number
+//! of rounds however long it has to wait for the CPU in between.
+
+use std::hint::black_box;
+use std::time::{Duration, SystemTime};
+
+use nettare::{Context, Request, Result, check, env, time};
+use serde::{Deserialize, Serialize};
+
+nettare::main! {
+    checks: ["burn"],
+    setup: calibrate,
+    init: Burner::prepare,
+    scenarios: [burn],
+}
+
+/// Rounds of one measurement: about a millisecond.
+const SAMPLE: u64 = 500_000;
+/// Measurements, of which the shortest is taken: whatever disturbs one of them makes it longer.
+const SAMPLES: usize = 30;
+
+/// How many rounds a microsecond of CPU time is worth on this machine.
+#[derive(Serialize, Deserialize)]
+struct Speed {
+    rounds_per_us: f64,
+}
+
+/// What every iteration does.
+struct Burner {
+    url: String,
+    rounds: u64,
+}
+
+fn calibrate() -> Result<Speed> {
+    let shortest = (0..SAMPLES)
+        .map(|_| timed(|| spin(SAMPLE)))
+        .min()
+        .unwrap_or_default();
+    Ok(Speed {
+        rounds_per_us: SAMPLE as f64 / microseconds(shortest),
+    })
+}
+
+impl Burner {
+    fn prepare(speed: Speed) -> Result<Burner> {
+        let burn_us: f64 = env("BURN_US")?
+            .parse()
+            .context("BURN_US is a number of microseconds")?;
+        Ok(Burner {
+            url: env("TARGET")?,
+            rounds: (burn_us * speed.rounds_per_us) as u64,
+        })
+    }
+}
+
+fn burn(burner: &mut Burner) -> Result {
+    let response = Request::get(&burner.url).name("target").send()?;
+    check("burn", || {
+        spin(burner.rounds);
+        response.status() == 200
+    });
+    Ok(())
+}
+
+/// The clock on the wall: the run's own stands still until the run starts.
+fn timed(work: impl FnOnce()) -> Duration {
+    let started = time::wall_clock();
+    work();
+    let ended: SystemTime = time::wall_clock();
+    // A clock that was set back tells nothing; the longest time there is will not be taken.
+    ended.duration_since(started).unwrap_or(Duration::MAX)
+}
+
+/// At least 1: by a clock that stands still the speed would be endless.
+fn microseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).max(1.0)
+}
+
+/// xorshift: each round needs the one before, so neither compiler nor processor can shorten the way.
+fn spin(rounds: u64) {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..rounds {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state);
+}
+
+#[cfg(test)]
+mod tests {
+    use nettare::testing::{Host, Reply};
+
+    use super::*;
+
+    #[test]
+    fn the_burden_follows_from_the_speed() {
+        let host = Host::new().env("TARGET", "http://t/").env("BURN_US", "250");
+        let (burner, _) = host.run(|| {
+            Burner::prepare(Speed {
+                rounds_per_us: 400.0,
+            })
+        });
+        assert_eq!(burner.unwrap().rounds, 100_000);
+    }
+
+    #[test]
+    fn a_speed_is_found_even_by_a_clock_that_stands_still() {
+        let (speed, _) = Host::new().run(calibrate);
+        let rounds_per_us = speed.unwrap().rounds_per_us;
+        assert!(
+            rounds_per_us.is_finite() && rounds_per_us > 0.0,
+            "{rounds_per_us}"
+        );
+    }
+
+    #[test]
+    fn a_burden_that_is_no_number_ends_the_preparation_with_its_name() {
+        let host = Host::new()
+            .env("TARGET", "http://t/")
+            .env("BURN_US", "much");
+        let (burner, _) = host.run(|| Burner::prepare(Speed { rounds_per_us: 1.0 }));
+        let error = burner.err().expect("much is no number");
+        assert!(error.to_string().contains("BURN_US"), "{error}");
+    }
+
+    /// Whether the check passed on a response of this status.
+    fn passed(status: u16) -> bool {
+        let host = Host::new().answer(move |_| Reply::status(status));
+        let mut burner = Burner {
+            url: "http://t/".to_owned(),
+            rounds: 10,
+        };
+        let (result, seen) = host.run(|| burn(&mut burner));
+        result.unwrap();
+        seen.checks[0].passed
+    }
+
+    #[test]
+    fn the_check_passes_on_a_good_response() {
+        assert!(passed(200));
+    }
+
+    #[test]
+    fn the_check_fails_on_a_bad_response() {
+        assert!(!passed(500));
+    }
+}
