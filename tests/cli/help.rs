@@ -9,7 +9,10 @@ use crate::support::nettare::World;
 fn help(arguments: &[&str]) -> String {
     let world = World::new();
     let mut command = world.command(arguments);
-    let output = command.env("COLUMNS", "80").output().expect("the binary starts");
+    let output = command
+        .env("COLUMNS", "80")
+        .output()
+        .expect("the binary starts");
     assert!(output.status.success());
     String::from_utf8(output.stdout).expect("help is UTF-8")
 }
@@ -21,14 +24,27 @@ fn the_program_introduces_itself() {
 
 #[test]
 fn each_command_has_help() {
-    for command in ["run", "quick", "demo", "demo-target", "inspect", "report", "generate"] {
+    for command in [
+        "run",
+        "quick",
+        "demo",
+        "demo-target",
+        "inspect",
+        "report",
+        "generate",
+    ] {
         stable().bind(|| assert_snapshot!(format!("help-{command}"), help(&[command, "--help"])));
     }
 }
 
 #[test]
 fn help_fits_eighty_columns() {
-    for arguments in [&["--help"][..], &["run", "--help"], &["quick", "--help"], &["inspect", "--help"]] {
+    for arguments in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["quick", "--help"],
+        &["inspect", "--help"],
+    ] {
         for line in help(arguments).lines() {
             assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
         }
@@ -37,7 +53,10 @@ fn help_fits_eighty_columns() {
 
 #[test]
 fn the_version_is_one_line() {
-    assert_eq!(help(&["--version"]), concat!("nettare ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(
+        help(&["--version"]),
+        concat!("nettare ", env!("CARGO_PKG_VERSION"), "\n")
+    );
 }
 
 #[test]
@@ -63,10 +82,16 @@ fn man_pages_are_roff() {
 fn the_checked_in_reference_is_what_the_program_prints() {
     let pages = [
         ("commands", include_str!("../../docs/reference/commands.md")),
-        ("exit-codes", include_str!("../../docs/reference/exit-codes.md")),
+        (
+            "exit-codes",
+            include_str!("../../docs/reference/exit-codes.md"),
+        ),
     ];
     for (page, checked_in) in pages {
         let printed = help(&["generate", "reference", page]);
-        assert!(printed == checked_in, "docs/reference/{page}.md is out of date; `cargo xtask docs` writes it");
+        assert!(
+            printed == checked_in,
+            "docs/reference/{page}.md is out of date; `cargo xtask docs` writes it"
+        );
     }
 }

@@ -33,8 +33,20 @@ fn world_with_plan() -> World {
 #[test]
 fn shows_every_value_and_where_it_came_from() {
     let world = world_with_plan();
-    let mut command = world.command(["inspect", "plan.toml", "--max-vus", "40", "--timeout", "5s", "-e", "SKU=42"]);
-    let output = command.env("NETTARE_MAX_REDIRECTS", "3").output().expect("the binary starts");
+    let mut command = world.command([
+        "inspect",
+        "plan.toml",
+        "--max-vus",
+        "40",
+        "--timeout",
+        "5s",
+        "-e",
+        "SKU=42",
+    ]);
+    let output = command
+        .env("NETTARE_MAX_REDIRECTS", "3")
+        .output()
+        .expect("the binary starts");
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     stable().bind(|| assert_snapshot!("inspect-plan", text));
@@ -51,11 +63,22 @@ fn shows_a_scenario_without_a_plan() {
 #[test]
 fn what_it_prints_can_be_saved_and_run() {
     let world = world_with_plan();
-    let printed = world.run(["inspect", "plan.toml", "--max-vus", "40"]).expect_code(0).stdout;
+    let printed = world
+        .run(["inspect", "plan.toml", "--max-vus", "40"])
+        .expect_code(0)
+        .stdout;
     world.write("saved.toml", &printed);
     let again = world.run(["inspect", "saved.toml"]).expect_code(0).stdout;
     let values = |text: &str| -> Vec<String> {
-        text.lines().map(|line| line.split('#').next().unwrap_or_default().trim_end().to_owned()).collect()
+        text.lines()
+            .map(|line| {
+                line.split('#')
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end()
+                    .to_owned()
+            })
+            .collect()
     };
     assert_eq!(values(&again), values(&printed));
 }
@@ -65,6 +88,9 @@ fn a_plan_runs_from_wherever_it_is_called() {
     let world = world_with_plan();
     std::fs::create_dir(world.work().join("below")).unwrap();
     let mut command = world.command(["inspect", "../plan.toml", "--max-vus", "5"]);
-    let output = command.current_dir(world.work().join("below")).output().expect("the binary starts");
+    let output = command
+        .current_dir(world.work().join("below"))
+        .output()
+        .expect("the binary starts");
     assert!(output.status.success(), "{output:?}");
 }

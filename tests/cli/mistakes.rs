@@ -13,7 +13,10 @@ fn told(world: &World, rows: &[(&str, i32, &[&str])]) -> String {
         let Finished { stderr, stdout, .. } = world.run(*arguments).expect_code(*code);
         assert_eq!(stdout, "", "{sentence}");
         assert_eq!(stderr.matches("error:").count(), 1, "{sentence}: {stderr}");
-        text.push_str(&format!("# {sentence} ({code})\n$ nettare {}\n{stderr}\n", arguments.join(" ")));
+        text.push_str(&format!(
+            "# {sentence} ({code})\n$ nettare {}\n{stderr}\n",
+            arguments.join(" ")
+        ));
     }
     text
 }
@@ -27,32 +30,120 @@ fn of_the_command_line() {
             ("nothing at all", 2, &[]),
             ("an unknown command", 2, &["rum"]),
             ("a command of a later version", 2, &["find"]),
-            ("an unknown flag", 2, &["run", "idle.wasm", "--durration", "1s"]),
-            ("a flag of a later version", 2, &["run", "idle.wasm", "--har", "a.har"]),
+            (
+                "an unknown flag",
+                2,
+                &["run", "idle.wasm", "--durration", "1s"],
+            ),
+            (
+                "a flag of a later version",
+                2,
+                &["run", "idle.wasm", "--har", "a.har"],
+            ),
             ("one file too many", 2, &["run", "idle.wasm", "idle.wasm"]),
             ("no file", 2, &["run"]),
-            ("no virtual users", 2, &["run", "idle.wasm", "--vus", "0", "-d", "1s"]),
-            ("a duration without unit", 2, &["run", "idle.wasm", "-d", "30"]),
+            (
+                "no virtual users",
+                2,
+                &["run", "idle.wasm", "--vus", "0", "-d", "1s"],
+            ),
+            (
+                "a duration without unit",
+                2,
+                &["run", "idle.wasm", "-d", "30"],
+            ),
             ("no time at all", 2, &["run", "idle.wasm", "-d", "0s"]),
-            ("a rate of nothing", 2, &["run", "idle.wasm", "--rate", "0/s", "-d", "1s"]),
+            (
+                "a rate of nothing",
+                2,
+                &["run", "idle.wasm", "--rate", "0/s", "-d", "1s"],
+            ),
             ("a flag without its value", 2, &["run", "idle.wasm", "-d"]),
-            ("a flag given twice", 2, &["run", "idle.wasm", "-d", "1s", "-d", "2s"]),
-            ("both versions of HTTP", 2, &["run", "idle.wasm", "--http1", "--http2"]),
-            ("a certificate without its key", 2, &["run", "idle.wasm", "--cert", "a.pem"]),
-            ("a misspelt word", 2, &["run", "idle.wasm", "--connections", "per-user"]),
-            ("a policy of a later version", 2, &["run", "idle.wasm", "--connections", "shared:4"]),
-            ("a meter of a later version", 2, &["run", "idle.wasm", "--meter", "instructions"]),
-            ("a report of a later version", 2, &["run", "idle.wasm", "--report", "run.html"]),
-            ("a report of no version", 2, &["run", "idle.wasm", "--report", "run.pdf"]),
-            ("a variable without a value", 2, &["run", "idle.wasm", "-e", "TARGET"]),
-            ("a threshold that is none", 2, &["run", "idle.wasm", "--threshold", "http_req_duration: p(150)<200"]),
+            (
+                "a flag given twice",
+                2,
+                &["run", "idle.wasm", "-d", "1s", "-d", "2s"],
+            ),
+            (
+                "both versions of HTTP",
+                2,
+                &["run", "idle.wasm", "--http1", "--http2"],
+            ),
+            (
+                "a certificate without its key",
+                2,
+                &["run", "idle.wasm", "--cert", "a.pem"],
+            ),
+            (
+                "a misspelt word",
+                2,
+                &["run", "idle.wasm", "--connections", "per-user"],
+            ),
+            (
+                "a policy of a later version",
+                2,
+                &["run", "idle.wasm", "--connections", "shared:4"],
+            ),
+            (
+                "a meter of a later version",
+                2,
+                &["run", "idle.wasm", "--meter", "instructions"],
+            ),
+            (
+                "a report of a later version",
+                2,
+                &["run", "idle.wasm", "--report", "run.html"],
+            ),
+            (
+                "a report of no version",
+                2,
+                &["run", "idle.wasm", "--report", "run.pdf"],
+            ),
+            (
+                "a variable without a value",
+                2,
+                &["run", "idle.wasm", "-e", "TARGET"],
+            ),
+            (
+                "a threshold that is none",
+                2,
+                &[
+                    "run",
+                    "idle.wasm",
+                    "--threshold",
+                    "http_req_duration: p(150)<200",
+                ],
+            ),
             ("a URL without scheme", 2, &["quick", "localhost:8080/"]),
             ("a URL of another scheme", 2, &["quick", "ftp://127.0.0.1/"]),
             ("no URL", 2, &["quick", "http://"]),
-            ("both a number and a time", 2, &["quick", "http://127.0.0.1/", "-n", "5", "-z", "1s"]),
-            ("both kinds of body", 2, &["quick", "http://127.0.0.1/", "-d", "a", "-D", "b"]),
-            ("two content types", 2, &["quick", "http://127.0.0.1/", "-T", "a/b", "-H", "Content-Type: c/d"]),
-            ("half a header field", 2, &["quick", "http://127.0.0.1/", "-H", "Accept"]),
+            (
+                "both a number and a time",
+                2,
+                &["quick", "http://127.0.0.1/", "-n", "5", "-z", "1s"],
+            ),
+            (
+                "both kinds of body",
+                2,
+                &["quick", "http://127.0.0.1/", "-d", "a", "-D", "b"],
+            ),
+            (
+                "two content types",
+                2,
+                &[
+                    "quick",
+                    "http://127.0.0.1/",
+                    "-T",
+                    "a/b",
+                    "-H",
+                    "Content-Type: c/d",
+                ],
+            ),
+            (
+                "half a header field",
+                2,
+                &["quick", "http://127.0.0.1/", "-H", "Accept"],
+            ),
             ("a page that is not there", 2, &["generate", "man", "find"]),
         ],
     );
@@ -65,7 +156,10 @@ fn of_the_plan() {
     let load = "vus = 2\nduration = '1s'\n";
     let table = "[scenarios.idle]\nfile = 'idle.wasm'\n";
     world.write("plan.toml", format!("{table}{load}"));
-    world.write("open.toml", format!("{table}executor = 'constant-arrival-rate'\nrate = '5/s'\nduration = '1s'\n"));
+    world.write(
+        "open.toml",
+        format!("{table}executor = 'constant-arrival-rate'\nrate = '5/s'\nduration = '1s'\n"),
+    );
     world.write("syntax.toml", "[run\n");
     world.write("unknown.toml", format!("{table}{load}vuss = 3\n"));
     world.write("later.toml", format!("{table}{load}stages = []\n"));
@@ -80,17 +174,61 @@ fn of_the_plan() {
             ("a key of a later version", 104, &["run", "later.toml"]),
             ("nothing in it", 104, &["run", "empty.toml"]),
             ("its scenario is not there", 107, &["run", "absent.toml"]),
-            ("a flag that contradicts it", 104, &["run", "open.toml", "--vus", "3"]),
-            ("flags that contradict each other", 104, &["run", "idle.wasm", "--rate", "5/s", "--iterations", "5"]),
-            ("how many and not how long", 104, &["run", "idle.wasm", "--vus", "5"]),
-            ("a rate and not how long", 104, &["run", "idle.wasm", "--rate", "5/s"]),
-            ("a scenario that the guest has not", 104, &["run", "plan.toml", "--scenario", "check"]),
-            ("a tag that is taken", 104, &["run", "plan.toml", "--tag", "status=1"]),
-            ("a report in a directory that is not there", 104, &["run", "plan.toml", "--report", "nowhere/run.json"]),
-            ("a host that is none", 104, &["run", "plan.toml", "--allow-host", "http://a/"]),
-            ("a certificate that is not there", 104, &["run", "plan.toml", "--cacert", "nowhere.pem"]),
-            ("a body that is not there", 104, &["quick", "http://127.0.0.1:1/", "-D", "nowhere.json"]),
-            ("a report that is not there", 104, &["report", "nowhere.json"]),
+            (
+                "a flag that contradicts it",
+                104,
+                &["run", "open.toml", "--vus", "3"],
+            ),
+            (
+                "flags that contradict each other",
+                104,
+                &["run", "idle.wasm", "--rate", "5/s", "--iterations", "5"],
+            ),
+            (
+                "how many and not how long",
+                104,
+                &["run", "idle.wasm", "--vus", "5"],
+            ),
+            (
+                "a rate and not how long",
+                104,
+                &["run", "idle.wasm", "--rate", "5/s"],
+            ),
+            (
+                "a scenario that the guest has not",
+                104,
+                &["run", "plan.toml", "--scenario", "check"],
+            ),
+            (
+                "a tag that is taken",
+                104,
+                &["run", "plan.toml", "--tag", "status=1"],
+            ),
+            (
+                "a report in a directory that is not there",
+                104,
+                &["run", "plan.toml", "--report", "nowhere/run.json"],
+            ),
+            (
+                "a host that is none",
+                104,
+                &["run", "plan.toml", "--allow-host", "http://a/"],
+            ),
+            (
+                "a certificate that is not there",
+                104,
+                &["run", "plan.toml", "--cacert", "nowhere.pem"],
+            ),
+            (
+                "a body that is not there",
+                104,
+                &["quick", "http://127.0.0.1:1/", "-D", "nowhere.json"],
+            ),
+            (
+                "a report that is not there",
+                104,
+                &["report", "nowhere.json"],
+            ),
             ("a report that is none", 104, &["report", "plan.toml"]),
         ],
     );
@@ -113,8 +251,14 @@ fn of_the_scenario() {
     world.write("no-run.wasm", module(""));
     world.write("other-type.wasm", module(r#"(func (export "run"))"#));
     world.write("unknown.wasm", import(r#""env" "fopen""#));
-    world.write("unknown-door.wasm", import(r#""nettare:load/files@0.1.0" "open""#));
-    world.write("other-version.wasm", import(r#""nettare:load/log@0.2.0" "write""#));
+    world.write(
+        "unknown-door.wasm",
+        import(r#""nettare:load/files@0.1.0" "open""#),
+    );
+    world.write(
+        "other-version.wasm",
+        import(r#""nettare:load/log@0.2.0" "write""#),
+    );
     let text = told(
         &world,
         &[
@@ -124,8 +268,16 @@ fn of_the_scenario() {
             ("nothing to run", 107, &["run", "no-run.wasm"]),
             ("another type", 107, &["run", "other-type.wasm"]),
             ("an import of nobody's", 107, &["run", "unknown.wasm"]),
-            ("an import of ours that is not there", 107, &["run", "unknown-door.wasm"]),
-            ("another version of the contract", 107, &["run", "other-version.wasm"]),
+            (
+                "an import of ours that is not there",
+                107,
+                &["run", "unknown-door.wasm"],
+            ),
+            (
+                "another version of the contract",
+                107,
+                &["run", "other-version.wasm"],
+            ),
         ],
     );
     stable().bind(|| assert_snapshot!("mistakes-of-the-scenario", text));
@@ -136,9 +288,15 @@ fn are_found_before_anything_is_sent() {
     let world = World::new();
     let server = Server::start(Manner::Answer);
     let url = server.url();
-    world.run(["quick", &url, "-n", "5", "--report", "nowhere/run.json"]).expect_code(104);
-    world.run(["quick", &url, "-n", "5", "--cacert", "nowhere.pem"]).expect_code(104);
-    world.run(["quick", &url, "-n", "5", "-c", "0"]).expect_code(2);
+    world
+        .run(["quick", &url, "-n", "5", "--report", "nowhere/run.json"])
+        .expect_code(104);
+    world
+        .run(["quick", &url, "-n", "5", "--cacert", "nowhere.pem"])
+        .expect_code(104);
+    world
+        .run(["quick", &url, "-n", "5", "-c", "0"])
+        .expect_code(2);
     assert_eq!(server.requests(), 0);
     assert!(!world.runs().exists(), "no run was begun, so none is kept");
 }
@@ -147,10 +305,20 @@ fn are_found_before_anything_is_sent() {
 fn of_variables_are_told_by_their_names() {
     let world = world_with_idle_scenario();
     let mut text = String::new();
-    for (name, value) in [("NETTARE_VUS", "many"), ("NETTARE_DURATION", "5"), ("NETTARE_CONNECTIONS", "shared:2")] {
-        let output = world.command(["run", "idle.wasm"]).env(name, value).output().expect("the binary starts");
+    for (name, value) in [
+        ("NETTARE_VUS", "many"),
+        ("NETTARE_DURATION", "5"),
+        ("NETTARE_CONNECTIONS", "shared:2"),
+    ] {
+        let output = world
+            .command(["run", "idle.wasm"])
+            .env(name, value)
+            .output()
+            .expect("the binary starts");
         let Finished { stderr, .. } = Finished::from(output).expect_code(2);
-        text.push_str(&format!("$ {name}={value} nettare run idle.wasm\n{stderr}\n"));
+        text.push_str(&format!(
+            "$ {name}={value} nettare run idle.wasm\n{stderr}\n"
+        ));
     }
     stable().bind(|| assert_snapshot!("mistakes-of-variables", text));
 }

@@ -16,8 +16,12 @@ fn a_run_is_kept_in_a_directory_of_its_own() {
     world.run(["run", "idle.wasm"]).expect_code(0);
     world.run(["run", "idle.wasm", "-i", "3"]).expect_code(0);
     let last = world.runs().join("last");
-    let report: Value = serde_json::from_slice(&fs::read(last.join("report.json")).unwrap()).unwrap();
-    assert_eq!(report["iterations"]["completed"], 3, "`last` is the newer one");
+    let report: Value =
+        serde_json::from_slice(&fs::read(last.join("report.json")).unwrap()).unwrap();
+    assert_eq!(
+        report["iterations"]["completed"], 3,
+        "`last` is the newer one"
+    );
     let kept = fs::read_dir(world.runs()).unwrap().count();
     assert_eq!(kept, 3, "two runs and the link");
     let journal = fs::read_to_string(last.join("journal.ndjson")).unwrap();
@@ -27,10 +31,23 @@ fn a_run_is_kept_in_a_directory_of_its_own() {
     let events: Vec<String> = journal
         .lines()
         .skip(1)
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap().to_owned())
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["event"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
         .collect();
-    assert_eq!(events.first().map(String::as_str), Some("preparing"), "{events:?}");
-    assert_eq!(events.last().map(String::as_str), Some("finished"), "{events:?}");
+    assert_eq!(
+        events.first().map(String::as_str),
+        Some("preparing"),
+        "{events:?}"
+    );
+    assert_eq!(
+        events.last().map(String::as_str),
+        Some("finished"),
+        "{events:?}"
+    );
     assert!(events.contains(&"interval".to_owned()), "{events:?}");
 }
 
@@ -39,19 +56,40 @@ fn a_run_directory_that_cannot_be_made_is_a_warning() {
     let world = world_with_idle_scenario();
     let blocked = world.write("blocked", "a file where a directory should be");
     let mut command = world.command(["run", "idle.wasm"]);
-    let output = command.env("XDG_STATE_HOME", blocked).output().expect("the binary starts");
+    let output = command
+        .env("XDG_STATE_HOME", blocked)
+        .output()
+        .expect("the binary starts");
     let finished = Finished::from(output).expect_code(0);
-    assert!(finished.stderr.contains("warning: the run is not kept"), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("warning: the run is not kept"),
+        "{}",
+        finished.stderr
+    );
 }
 
 #[test]
 fn a_report_that_is_lost_at_the_end_ends_with_114_and_is_kept_elsewhere() {
     let world = world_with_idle_scenario();
     std::os::unix::fs::symlink("/dev/full", world.work().join("full.json")).unwrap();
-    let finished = world.run(["run", "idle.wasm", "--report", "full.json", "--report", "good.json"]).expect_code(114);
-    assert!(finished.stderr.contains("`full.json` could not be written"), "{}", finished.stderr);
+    let finished = world
+        .run([
+            "run",
+            "idle.wasm",
+            "--report",
+            "full.json",
+            "--report",
+            "good.json",
+        ])
+        .expect_code(114);
+    assert!(
+        finished.stderr.contains("`full.json` could not be written"),
+        "{}",
+        finished.stderr
+    );
     assert!(world.read("good.json").contains("nettare.report/1"));
-    let kept: Value = serde_json::from_slice(&fs::read(world.runs().join("last/report.json")).unwrap()).unwrap();
+    let kept: Value =
+        serde_json::from_slice(&fs::read(world.runs().join("last/report.json")).unwrap()).unwrap();
     assert_eq!(kept["run"]["exit"]["causes"][0], "output-lost");
 }
 
@@ -65,22 +103,33 @@ fn a_report_without_permission_is_refused_before_the_run() {
     if fs::write(folder.join("probe"), "").is_ok() {
         return;
     }
-    world.run(["run", "idle.wasm", "--report", "locked/run.json"]).expect_code(104);
+    world
+        .run(["run", "idle.wasm", "--report", "locked/run.json"])
+        .expect_code(104);
 }
 
 #[test]
 fn a_saved_report_is_printed_as_the_run_printed_it() {
     let world = world_with_idle_scenario();
-    let ran = world.run(["run", "idle.wasm", "--report", "run.json"]).expect_code(0);
+    let ran = world
+        .run(["run", "idle.wasm", "--report", "run.json"])
+        .expect_code(0);
     let shown = world.run(["report", "run.json"]).expect_code(0);
-    let (summary, _) = ran.stdout.split_once("Written").unwrap_or((&ran.stdout, ""));
+    let (summary, _) = ran
+        .stdout
+        .split_once("Written")
+        .unwrap_or((&ran.stdout, ""));
     assert_eq!(shown.stdout.trim(), summary.trim());
 }
 
 #[test]
 fn a_reader_that_goes_away_is_not_an_error() {
     let world = World::new();
-    let mut child = world.command(["generate", "reference", "commands"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = world
+        .command(["generate", "reference", "commands"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
@@ -91,8 +140,14 @@ fn quiet_leaves_the_summary_and_the_errors() {
     let finished = world.run(["run", "idle.wasm", "--quiet"]).expect_code(0);
     assert_eq!(finished.stderr, "");
     assert!(!finished.stdout.is_empty());
-    let finished = world.run(["run", "idle.wasm", "--quiet", "--rate", "1/s"]).expect_code(104);
-    assert!(finished.stderr.starts_with("error: "), "{}", finished.stderr);
+    let finished = world
+        .run(["run", "idle.wasm", "--quiet", "--rate", "1/s"])
+        .expect_code(104);
+    assert!(
+        finished.stderr.starts_with("error: "),
+        "{}",
+        finished.stderr
+    );
 }
 
 #[test]
@@ -105,16 +160,31 @@ fn there_are_no_escapes_off_a_terminal() {
 #[test]
 fn quick_prints_back_what_it_understood() {
     let rows: [(&[&str], &str); 4] = [
-        (&["-n", "3", "-c", "2"], "3 requests in total over 2 connections, as fast as they go"),
-        (&["-n", "3", "-c", "1", "-q", "500"], "3 requests in total over 1 connection, at most 500 req/s in total"),
+        (
+            &["-n", "3", "-c", "2"],
+            "3 requests in total over 2 connections, as fast as they go",
+        ),
+        (
+            &["-n", "3", "-c", "1", "-q", "500"],
+            "3 requests in total over 1 connection, at most 500 req/s in total",
+        ),
         (&["-n", "1"], "1 requests in total over 1 connection"),
-        (&["-z", "100ms", "-q", "50", "-c", "2"], "50 req/s in total, due by the clock, over at most 2 connections, for 100ms"),
+        (
+            &["-z", "100ms", "-q", "50", "-c", "2"],
+            "50 req/s in total, due by the clock, over at most 2 connections, for 100ms",
+        ),
     ];
     for (flags, understood) in rows {
         let world = World::new();
         let server = Server::start(Manner::Answer);
-        let finished = world.run([&["quick", &server.url()], flags].concat()).expect_code(0);
-        assert!(finished.stderr.contains(understood), "{flags:?}: {}", finished.stderr);
+        let finished = world
+            .run([&["quick", &server.url()], flags].concat())
+            .expect_code(0);
+        assert!(
+            finished.stderr.contains(understood),
+            "{flags:?}: {}",
+            finished.stderr
+        );
     }
 }
 
@@ -122,9 +192,19 @@ fn quick_prints_back_what_it_understood() {
 fn variables_stand_for_flags() {
     let world = world_with_idle_scenario();
     let mut command = world.command(["run", "idle.wasm", "--report", "run.json"]);
-    command.envs([("NETTARE_ITERATIONS", "4"), ("DURATION", "1h"), ("NETTARE_VUSS", "2")]);
+    command.envs([
+        ("NETTARE_ITERATIONS", "4"),
+        ("DURATION", "1h"),
+        ("NETTARE_VUSS", "2"),
+    ]);
     let finished = Finished::from(command.output().expect("the binary starts")).expect_code(0);
     let report: Value = serde_json::from_str(&world.read("run.json")).unwrap();
     assert_eq!(report["iterations"]["completed"], 4);
-    assert!(finished.stderr.contains("warning: the variable NETTARE_VUSS stands for no flag"), "{}", finished.stderr);
+    assert!(
+        finished
+            .stderr
+            .contains("warning: the variable NETTARE_VUSS stands for no flag"),
+        "{}",
+        finished.stderr
+    );
 }

@@ -45,7 +45,9 @@ impl Server {
 
     /// Waits for the next request.
     pub(crate) fn wait_for_a_request(&self) {
-        self.asked.recv().expect("the server lives as long as the test");
+        self.asked
+            .recv()
+            .expect("the server lives as long as the test");
     }
 
     /// How many requests it has read that nobody waited for.

@@ -65,10 +65,16 @@ fn parse_words(
     let given = match typed.subcommand() {
         Some((name, typed)) if COMMANDS_WITH_VARIABLES.contains(&name) => definition
             .find_subcommand(name)
-            .map_or_else(Given::default, |command| {
-                Given::of(command, typed, variables)
-            }),
-        _ => Given::default(),
+            .map(|command| Given::of(command, typed, variables)),
+        _ => None,
+    };
+    let Some(given) = given else {
+        return Ok(Some(Parsed {
+            flags: cli(&typed)?,
+            environment: cli(&typed)?,
+            cli: cli(&typed)?,
+            unknown_variables: Vec::new(),
+        }));
     };
     let (command, rest) = words.split_at(words.len().min(2));
     let alone = [command, &given.words, &given.positional].concat();
