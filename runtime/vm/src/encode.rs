@@ -18,10 +18,17 @@ use crate::error::LoadError;
 /// The prefix of a function that frees what an exported function returned.
 const POST_RETURN: &str = "cabi_post_";
 
+/// The first bytes of every module and component (WebAssembly core specification, section 5.5.16).
+const MAGIC: &[u8] = b"\0asm";
+
 /// The component in, or made of, these bytes.
 pub(crate) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, LoadError> {
     if bytes.first() == Some(&b'(') {
         let text = "it looks like WebAssembly in text; make it binary first, with `wasm-tools parse` for instance";
+        return Err(LoadError::NotWasm(text.to_owned()));
+    }
+    if !bytes.starts_with(MAGIC) {
+        let text = "it does not begin with the bytes that every WebAssembly file begins with";
         return Err(LoadError::NotWasm(text.to_owned()));
     }
     let outline = Outline::of(bytes)?;
