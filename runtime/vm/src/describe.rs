@@ -94,7 +94,7 @@ where
 }
 
 /// Polls to the end. Nothing in here waits for the world: a guest that is pending has only been made to yield.
-fn drive<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn drive<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(value) = future

@@ -15,6 +15,7 @@
 //!
 //! There is no executor in here: a virtual user's futures may be polled on any thread, and may move between two polls.
 
+mod calibrate;
 mod contract;
 mod describe;
 mod doors;
@@ -31,9 +32,11 @@ mod pool;
 mod random;
 mod record;
 mod registry;
+mod scopes;
 mod state;
 mod vu;
 
+pub use calibrate::empty_check_ns;
 pub use doors::{Cancelled, Host, HttpReply, HttpRequest, HttpResponse, LogLevel};
 pub use error::{GuestFailure, LoadError};
 pub use guest::{Description, Guest, GuestOptions};

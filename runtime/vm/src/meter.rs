@@ -15,11 +15,18 @@
 //! A guest segment is the scenario's, or the innermost open check's. The host's time in a synchronous call is the check's too: a
 //! question about a body is not free because the host answers it. What a virtual user spends suspended is nobody's.
 //!
+//! The counter also runs while another process has the thread. Heavy checks are charged by the thread's own clock instead: see
+//! [`crate::scopes`].
+//!
 //! Besides, the meter knows for how long a virtual user has held its thread, calls that did not suspend it included: that is
 //! what decides when it must yield, and on which thread it belongs.
 
+use std::sync::OnceLock;
+
 use nettare_core::plan;
 use wasmtime::CallHook;
+
+use crate::scopes::Scopes;
 
 /// Nanoseconds on the monotonic clock (`CLOCK_MONOTONIC`), the clock of phases and of `time.now`.
 pub(crate) fn monotonic_ns() -> u64 {
@@ -33,12 +40,23 @@ pub(crate) fn wall_clock_ns() -> u64 {
     nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::Realtime))
 }
 
+/// CPU time of this thread, in nanoseconds.
+fn thread_cpu_ns() -> u64 {
+    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime))
+}
+
 fn nanoseconds(time: rustix::time::Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let fraction = u64::try_from(time.tv_nsec).unwrap_or(0);
     seconds
         .saturating_mul(1_000_000_000)
         .saturating_add(fraction)
+}
+
+/// The fast clock. One for all: making one asks the processor what it can do, which a virtual machine makes slow.
+fn clock() -> quanta::Clock {
+    static CLOCK: OnceLock<quanta::Clock> = OnceLock::new();
+    CLOCK.get_or_init(quanta::Clock::new).clone()
 }
 
 /// Who has the thread.
@@ -52,14 +70,6 @@ enum Side {
     Host,
     /// The virtual user is suspended.
     Suspended,
-}
-
-/// One open check.
-#[derive(Debug)]
-struct Scope {
-    check: u32,
-    ticks: u64,
-    body_bytes: u64,
 }
 
 /// A check that was closed.
@@ -101,15 +111,13 @@ pub(crate) struct Meter {
     scenario: u64,
     segments: u64,
     longest: u64,
-    scopes: Vec<Scope>,
-    /// Scopes open within each other at most.
-    most_scopes: usize,
+    scopes: Scopes,
 }
 
 impl Meter {
     pub(crate) fn new(kind: plan::Meter, most_scopes: u32) -> Meter {
         Meter {
-            clock: quanta::Clock::new(),
+            clock: clock(),
             kind,
             side: Side::Outside,
             depth: 0,
@@ -118,8 +126,7 @@ impl Meter {
             scenario: 0,
             segments: 0,
             longest: 0,
-            scopes: Vec::new(),
-            most_scopes: usize::try_from(most_scopes).unwrap_or(usize::MAX),
+            scopes: Scopes::new(most_scopes),
         }
     }
 
@@ -135,8 +142,7 @@ impl Meter {
 
     /// The call has ended, in whatever way.
     pub(crate) fn end_call(&mut self) -> Usage {
-        let left_open = u32::try_from(self.scopes.len()).unwrap_or(u32::MAX);
-        self.scopes.clear();
+        let left_open = self.scopes.clear();
         self.side = Side::Outside;
         Usage {
             scenario_ns: self.ns(self.scenario),
@@ -163,7 +169,8 @@ impl Meter {
 
     fn enter_guest(&mut self, hook: CallHook, now: u64, ticks: u64) {
         match self.side {
-            Side::Outside | Side::Suspended => self.resumed = now,
+            Side::Outside => self.resumed = now,
+            Side::Suspended => self.resume(now),
             Side::Host => self.charge_host(ticks),
             Side::Guest => {}
         }
@@ -193,14 +200,20 @@ impl Meter {
     /// The virtual user gives up its thread in the midst of a host call.
     pub(crate) fn suspended(&mut self) {
         self.longest = self.longest.max(self.crossed.saturating_sub(self.resumed));
+        self.charge_thread();
         self.side = Side::Suspended;
     }
 
     /// It has the thread again, still in the host call.
     pub(crate) fn resumed(&mut self) {
-        self.resumed = self.clock.raw();
-        self.crossed = self.resumed;
+        self.crossed = self.clock.raw();
+        self.resume(self.crossed);
         self.side = Side::Host;
+    }
+
+    fn resume(&mut self, now: u64) {
+        self.resumed = now;
+        self.resume_thread();
     }
 
     /// How long the virtual user has held its thread.
@@ -215,52 +228,53 @@ impl Meter {
 
     /// Opens a check; false when too many are open.
     pub(crate) fn open(&mut self, check: u32) -> bool {
-        if self.scopes.len() >= self.most_scopes {
-            return false;
-        }
-        self.scopes.push(Scope {
-            check,
-            ticks: 0,
-            body_bytes: 0,
-        });
-        true
+        self.charge_thread();
+        let opened = self.scopes.open(check);
+        self.resume_thread();
+        opened
     }
 
     /// Closes a check and all within it; none when it is not open.
     pub(crate) fn close(&mut self, check: u32) -> Option<Closed> {
-        let position = self.scopes.iter().rposition(|scope| scope.check == check)?;
-        let left_open = u32::try_from(self.scopes.len() - position - 1).unwrap_or(u32::MAX);
-        self.scopes.truncate(position + 1);
-        let scope = self.scopes.pop()?;
+        self.charge_thread();
+        let closed = self.scopes.close(check);
+        self.resume_thread();
+        let (scope, left_open) = closed?;
         let cpu_ns = match self.kind {
-            plan::Meter::Time => Some(self.ns(scope.ticks)),
+            plan::Meter::Time => Some(if scope.is_heavy { scope.thread_ns } else { self.ns(scope.ticks) }),
             plan::Meter::Off => None,
         };
-        Some(Closed {
-            cpu_ns,
-            body_bytes: scope.body_bytes,
-            left_open,
-        })
+        if let Some(cpu_ns) = cpu_ns {
+            self.scopes.learn(check, cpu_ns);
+        }
+        Some(Closed { cpu_ns, body_bytes: scope.body_bytes, left_open })
     }
 
     /// Bytes of a body were looked at.
     pub(crate) fn looked_at(&mut self, bytes: u64) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.body_bytes = scope.body_bytes.saturating_add(bytes);
-        }
+        self.scopes.looked_at(bytes);
     }
 
     fn charge_guest(&mut self, ticks: u64) {
         self.segments += ticks;
-        match self.scopes.last_mut() {
-            Some(scope) => scope.ticks += ticks,
-            None => self.scenario += ticks,
+        if !self.scopes.charge(ticks) {
+            self.scenario += ticks;
         }
     }
 
     fn charge_host(&mut self, ticks: u64) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.ticks += ticks;
+        self.scopes.charge(ticks);
+    }
+
+    fn charge_thread(&mut self) {
+        if self.scopes.is_heavy() {
+            self.scopes.charge_thread(thread_cpu_ns());
+        }
+    }
+
+    fn resume_thread(&mut self) {
+        if self.scopes.is_heavy() {
+            self.scopes.resume_thread(thread_cpu_ns());
         }
     }
 
@@ -278,32 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inner_check_closes_without_touching_the_outer() {
-        let mut meter = meter();
-        assert!(meter.open(1));
-        assert!(meter.open(2));
-        meter.looked_at(7);
-        let inner = meter.close(2).unwrap();
-        assert_eq!((inner.body_bytes, inner.left_open), (7, 0));
-        let outer = meter.close(1).unwrap();
-        assert_eq!(
-            (outer.body_bytes, outer.left_open),
-            (0, 0),
-            "bytes are charged to the innermost"
-        );
-    }
-
-    #[test]
-    fn closing_an_outer_check_closes_what_is_open_within() {
-        let mut meter = meter();
-        meter.open(1);
-        meter.open(2);
-        assert_eq!(meter.close(1).unwrap().left_open, 1);
-        assert_eq!(meter.close(2), None);
-    }
-
-    #[test]
-    fn scopes_are_bounded_and_end_with_the_call() {
+    fn checks_end_with_the_call() {
         let mut meter = meter();
         assert!(meter.open(1) && meter.open(1) && !meter.open(1));
         assert_eq!(meter.end_call().left_open, 2);
@@ -339,14 +328,25 @@ mod tests {
         meter.open(1);
         meter.cross(CallHook::CallingHost);
         meter.suspended();
-        let (before, segments) = (meter.scopes[0].ticks, meter.segments);
-        let waited = std::iter::repeat_with(|| meter.clock.raw())
-            .take(1000)
-            .last();
-        assert!(waited > Some(meter.crossed));
-        meter.side = Side::Suspended;
+        let segments = meter.segments;
+        let waited = std::iter::repeat_with(|| meter.clock.raw()).take(100_000).last().unwrap() - meter.crossed;
         meter.cross(CallHook::ReturningFromHost);
-        assert_eq!((meter.scopes[0].ticks, meter.segments), (before, segments));
+        assert_eq!(meter.segments, segments);
+        let charged = meter.close(1).unwrap().cpu_ns.unwrap();
+        assert!(charged * 2 < meter.ns(waited), "{charged} ns of {} suspended", meter.ns(waited));
+    }
+
+    #[test]
+    fn a_heavy_check_is_charged_by_the_threads_clock() {
+        let mut meter = meter();
+        meter.scopes.learn(1, 1_000_000);
+        meter.begin_call();
+        meter.cross(CallHook::CallingWasm);
+        meter.open(1);
+        let before = thread_cpu_ns();
+        while thread_cpu_ns() < before + 200_000 {}
+        let charged = meter.close(1).unwrap().cpu_ns.unwrap();
+        assert!(charged >= 200_000, "{charged} ns, without any crossing");
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use nettare_core::sample::{CallTiming, ErrorKind, Failure, Phases, Stamp};
 use wasmtime::component::ResourceTable;
 
 use crate::doors::{Cancelled, Host, HttpReply, HttpRequest, LogLevel};
@@ -17,7 +16,6 @@ use crate::record::Record;
 use crate::registry::Registry;
 use crate::vu::RunStart;
 use crate::vu::{StopFlag, VuLimits, Yields};
-use nettare_core::stats::SeriesId;
 
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -75,30 +73,12 @@ pub(crate) struct NoHost {
 }
 
 impl Host for NoHost {
-    type Reply = std::future::Ready<HttpReply>;
+    /// Never: the imports deny what would need it, before it comes here.
+    type Reply = std::future::Pending<HttpReply>;
     type Sleep = std::future::Ready<Result<(), Cancelled>>;
 
     fn http(&mut self, _request: Arc<HttpRequest>) -> Self::Reply {
-        let message = "there is no world outside yet".to_owned();
-        let last = Phases::default();
-        let timing = CallTiming {
-            last,
-            sum: last,
-            hops: 0,
-            stamp: Stamp::User,
-            decode_ns: 0,
-            ready_at_ns: 0,
-        };
-        let result = Err(Failure {
-            kind: ErrorKind::Denied,
-            code: 0,
-            message,
-        });
-        std::future::ready(HttpReply {
-            result,
-            timing,
-            series: SeriesId::NONE,
-        })
+        std::future::pending()
     }
 
     fn sleep(&mut self, _nanoseconds: u64) -> Self::Sleep {

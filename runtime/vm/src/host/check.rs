@@ -4,8 +4,7 @@ use bytes::Bytes;
 use wasmtime::component::{Linker, Resource, WasmStr};
 
 use crate::contract::interface;
-use crate::host::Context;
-use crate::host::response::Response;
+use crate::host::{Context, Response};
 use crate::host::values::WitError;
 use crate::record::Record;
 use crate::registry::NO_NUMBER;

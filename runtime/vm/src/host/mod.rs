@@ -5,15 +5,11 @@
 //! wait are asynchronous. What `bindgen!` would check at compile time (names and types against the WIT), a test checks by
 //! linking a guest that imports everything.
 
-mod body;
 mod check;
 mod http;
 mod log;
 mod metrics;
-mod pending;
 mod random;
-mod request;
-mod response;
 mod time;
 mod values;
 mod vu;
@@ -28,7 +24,7 @@ use wasmtime::{Engine, StoreContextMut};
 use crate::epoch;
 use crate::state::State;
 
-pub(crate) use response::Response;
+pub(crate) use self::http::Response;
 pub(crate) use values::{WitArrival, WitDescription};
 
 type Context<'a> = StoreContextMut<'a, State>;

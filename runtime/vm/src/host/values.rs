@@ -1,10 +1,10 @@
 //! Records and enums of the contract, as they cross the border.
 
 use nettare_core::sample::{CallTiming, ErrorKind, Failure, Phases, Stamp};
+use nettare_core::stats::{MetricKind, Unit};
 use wasmtime::component::{ComponentType, Lift, Lower};
 
 use crate::doors::LogLevel;
-use nettare_core::stats::{MetricKind, Unit};
 
 /// `errors.error-kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use nettare_core::sample::{CallTiming, Failure};
 
 use crate::doors::HttpResponse;
-use crate::host::body;
+use crate::host::http::body;
 use crate::host::values::{WitError, WitTiming};
 
 /// A guest's response. Handles share what is in it.

@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Waker};
 use nettare_core::sample::ErrorKind;
 
 use crate::doors::{HttpReply, HttpRequest};
-use crate::host::response::Response;
+use crate::host::http::response::Response;
 use crate::host::values::{WitError, WitErrorKind};
 use crate::meter;
 use crate::record::Record;
