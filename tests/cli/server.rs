@@ -82,6 +82,10 @@ fn read_request(stream: &mut TcpStream) -> bool {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
+        // A client that speaks TLS greets first (RFC 8446, section 5.1: record type 22), and no empty line will come.
+        if head.first() == Some(&22) {
+            return true;
+        }
         match stream.read(&mut byte) {
             Ok(1) => head.push(byte[0]),
             _ => return false,
