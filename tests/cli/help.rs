@@ -63,9 +63,10 @@ fn the_version_is_one_line() {
 fn completions_know_flags_and_their_words() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = help(&["generate", "completions", shell]);
-        for word in ["max-redirects", "per-iteration"] {
-            assert!(script.contains(word), "{shell}: {word}");
-        }
+        assert!(script.contains("max-redirects"), "{shell}");
+        // The generator of these two completes flags alone.
+        let words = !["elvish", "powershell"].contains(&shell);
+        assert_eq!(script.contains("per-iteration"), words, "{shell}");
     }
 }
 

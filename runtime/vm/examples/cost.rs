@@ -14,8 +14,8 @@ use bytes::Bytes;
 use nettare_core::sample::{Arrival, CallTiming, IterationOutcome, Phases, Stamp};
 use nettare_core::stats::{SeriesId, SeriesKey, Shard, Symbol, TagSet};
 use nettare_vm::{
-    Cancelled, Guest, GuestOptions, Host, HttpReply, HttpRequest, HttpResponse, LogLevel, Record, Registry, Vu,
-    VuLimits, VuSetup,
+    Cancelled, Guest, GuestOptions, Host, HttpReply, HttpRequest, HttpResponse, LogLevel, Record,
+    Registry, RunStart, Vu, VuLimits, VuSetup,
 };
 
 const PRELUDE: &str = include_str!("../tests/it/prelude.wat");
@@ -24,7 +24,10 @@ const PRELUDE: &str = include_str!("../tests/it/prelude.wat");
 const CALLS: u64 = 100_000;
 
 fn main() {
-    let vus = std::env::args().nth(1).and_then(|vus| vus.parse().ok()).unwrap_or(1000);
+    let vus = std::env::args()
+        .nth(1)
+        .and_then(|vus| vus.parse().ok())
+        .unwrap_or(1000);
     println!("instances, {vus} of them, after one iteration each");
     instances(vus);
     println!("one call of the host, over the loop around it");
@@ -32,10 +35,22 @@ fn main() {
     for (name, call) in [
         ("a synchronous one (vu.id)", "(drop (call $vu-id))"),
         ("a clock (time.now)", "(drop (call $now))"),
-        ("an empty check (check.begin, check.end)", "(call $begin (i32.const 1)) (call $end (i32.const 1) (i32.const 1))"),
-        ("one that could wait, ready (time.sleep)", "(call $sleep (i64.const 1) (i32.const 512))"),
-        ("one that waits once (time.sleep)", "(call $sleep (i64.const 2) (i32.const 512))"),
-        ("a response of 5 bytes (request.send)", "(call $send (local.get $a) (i32.const 512)) (call $drop-response (i32.load (i32.const 516)))"),
+        (
+            "an empty check (check.begin, check.end)",
+            "(call $begin (i32.const 1)) (call $end (i32.const 1) (i32.const 1))",
+        ),
+        (
+            "one that could wait, ready (time.sleep)",
+            "(call $sleep (i64.const 1) (i32.const 512))",
+        ),
+        (
+            "one that waits once (time.sleep)",
+            "(call $sleep (i64.const 2) (i32.const 512))",
+        ),
+        (
+            "a response of 5 bytes (request.send)",
+            "(call $send (local.get $a) (i32.const 512)) (call $drop-response (i32.load (i32.const 516)))",
+        ),
     ] {
         println!("  {:>8.1} ns  {name}", per_call(call) - empty);
     }
@@ -71,18 +86,31 @@ fn instances(vus: u32) {
         fresh.push(begun.elapsed().as_nanos() as f64);
     }
     for user in &mut users {
-        assert_eq!(now(user.iterate(ARRIVAL)).outcome, IterationOutcome::Completed);
+        assert_eq!(
+            now(user.iterate(ARRIVAL)).outcome,
+            IterationOutcome::Completed
+        );
     }
     let each = |figure: u64, before: u64| (figure - before) as f64 / f64::from(vus);
-    println!("  {:>8.1} µs  to start, at the median", median(&mut fresh) / 1000.0);
-    println!("  {:>8.1} KiB resident each, and {:.1} KiB of page tables", each(memory("VmRSS:"), rss), each(memory("VmPTE:"), page_tables));
+    println!(
+        "  {:>8.1} µs  to start, at the median",
+        median(&mut fresh) / 1000.0
+    );
+    println!(
+        "  {:>8.1} KiB resident each, and {:.1} KiB of page tables",
+        each(memory("VmRSS:"), rss),
+        each(memory("VmPTE:"), page_tables)
+    );
     let mut renewals = Vec::new();
     for user in users.iter_mut().take(100) {
         let begun = Instant::now();
         now(user.renew()).expect("there is room");
         renewals.push(begun.elapsed().as_nanos() as f64);
     }
-    println!("  {:>8.1} µs  to renew, at the median", median(&mut renewals) / 1000.0);
+    println!(
+        "  {:>8.1} µs  to renew, at the median",
+        median(&mut renewals) / 1000.0
+    );
 }
 
 fn per_call(call: &str) -> f64 {
@@ -121,13 +149,19 @@ fn per_iteration_of(run: &str, iterations: u32) -> f64 {
 }
 
 fn empty_check() -> f64 {
-    let guest = guest(1, "(call $begin (i32.const 1)) (call $end (i32.const 1) (i32.const 1)) (call $ok)");
+    let guest = guest(
+        1,
+        "(call $begin (i32.const 1)) (call $end (i32.const 1) (i32.const 1)) (call $ok)",
+    );
     let mut vu = vu(&guest, &Arc::new(Registry::new()));
     let mut charged = Vec::new();
     for _ in 0..1000 {
         now(vu.iterate(ARRIVAL));
         for record in vu.host_mut().records.drain(..) {
-            if let Record::Check { cpu_ns: Some(ns), .. } = record {
+            if let Record::Check {
+                cpu_ns: Some(ns), ..
+            } = record
+            {
                 charged.push(ns as f64);
             }
         }
@@ -135,7 +169,11 @@ fn empty_check() -> f64 {
     median(&mut charged)
 }
 
-const ARRIVAL: Arrival = Arrival { sequence: 0, due_ns: 0, started_ns: 0 };
+const ARRIVAL: Arrival = Arrival {
+    sequence: 0,
+    due_ns: 0,
+    started_ns: 0,
+};
 
 fn guest(max_vus: u32, run: &str) -> Guest {
     // The helpers of the tests' prelude take their strings from where a test puts them; here that is one place for all.
@@ -145,13 +183,20 @@ fn guest(max_vus: u32, run: &str) -> Guest {
          (func (export \"run\") (param i32 i64 i64 i64) (result i32) (local $a i32) (local $b i32) (call $reset) {run}))"
     );
     let bytes = wat::parse_str(&text).expect("the guest is written by hand");
-    let options = GuestOptions { max_vus, guest_cpu_ns: 60_000_000_000, ..GuestOptions::default() };
+    let options = GuestOptions {
+        max_vus,
+        guest_cpu_ns: 60_000_000_000,
+        ..GuestOptions::default()
+    };
     Guest::load(&bytes, &options).expect("the guest loads")
 }
 
 fn vu(guest: &Guest, registry: &Arc<Registry>) -> Vu<Canned> {
     registry.check("empty");
-    let host = Canned { records: Vec::new(), series: series() };
+    let host = Canned {
+        records: Vec::new(),
+        series: series(),
+    };
     let setup = VuSetup {
         id: 1,
         scenario: 0,
@@ -159,7 +204,7 @@ fn vu(guest: &Guest, registry: &Arc<Registry>) -> Vu<Canned> {
         registry: Arc::clone(registry),
         env: Arc::default(),
         seed: 0,
-        run_started_ns: 0,
+        run_start: RunStart::default(),
         limits: VuLimits::default(),
     };
     now(Vu::new(guest, setup)).expect("there is room")
@@ -177,7 +222,14 @@ impl Host for Canned {
 
     fn http(&mut self, _request: Arc<HttpRequest>) -> Self::Reply {
         let last = Phases::default();
-        let timing = CallTiming { last, sum: last, hops: 1, stamp: Stamp::Exact, decode_ns: 0, ready_at_ns: 0 };
+        let timing = CallTiming {
+            last,
+            sum: last,
+            hops: 1,
+            stamp: Stamp::Exact,
+            decode_ns: 0,
+            ready_at_ns: 0,
+        };
         let response = HttpResponse {
             status: 200,
             headers: http::HeaderMap::new(),
@@ -186,7 +238,11 @@ impl Host for Canned {
             body_failure: None,
             url: Arc::from("http://target.test/a"),
         };
-        ready(HttpReply { result: Ok(response), timing, series: self.series })
+        ready(HttpReply {
+            result: Ok(response),
+            timing,
+            series: self.series,
+        })
     }
 
     fn sleep(&mut self, nanoseconds: u64) -> Self::Sleep {
@@ -213,7 +269,11 @@ impl Future for Nap {
     type Output = Result<(), Cancelled>;
 
     fn poll(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        if std::mem::take(&mut self.0) { Poll::Pending } else { Poll::Ready(Ok(())) }
+        if std::mem::take(&mut self.0) {
+            Poll::Pending
+        } else {
+            Poll::Ready(Ok(()))
+        }
     }
 }
 
@@ -235,7 +295,10 @@ fn series() -> SeriesId {
 fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if let Poll::Ready(value) = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             return value;
         }
     }
@@ -250,5 +313,6 @@ fn median(figures: &mut [f64]) -> f64 {
 fn memory(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+        .unwrap_or(0)
 }

@@ -5,8 +5,8 @@
 
 use nettare_core::sample::Arrival;
 use wasm_encoder::{
-    BlockType, CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, ImportSection,
-    MemorySection, MemoryType, Module, TypeSection, ValType,
+    BlockType, CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection,
+    ImportSection, MemorySection, MemoryType, Module, TypeSection, ValType,
 };
 
 use crate::contract::interface;
@@ -15,7 +15,7 @@ use crate::error::{GuestFailure, LoadError};
 use crate::guest::{Guest, GuestOptions};
 use crate::record::Record;
 use crate::state::NoHost;
-use crate::vu::{Vu, VuSetup};
+use crate::vu::{RunStart, Vu, VuSetup};
 use crate::{Host, Registry};
 
 /// Checks that are measured.
@@ -30,7 +30,10 @@ const CHECK: i32 = 1;
 ///
 /// As [`Guest::load`]; a failure while it runs counts as one of `describe`.
 pub fn empty_check_ns() -> Result<u64, LoadError> {
-    let options = GuestOptions { max_vus: 1, ..GuestOptions::default() };
+    let options = GuestOptions {
+        max_vus: 1,
+        ..GuestOptions::default()
+    };
     let guest = Guest::load(&guest(), &options)?;
     let mut charged = drive(measure(&guest)).map_err(LoadError::Describe)?;
     charged.sort_unstable();
@@ -47,22 +50,32 @@ async fn measure(guest: &Guest) -> Result<Vec<u64>, GuestFailure> {
         registry: registry.into(),
         env: Default::default(),
         seed: 0,
-        run_started_ns: 0,
+        run_start: RunStart::default(),
         limits: Default::default(),
     };
     let mut vu = Vu::new(guest, setup).await?;
     // Once to warm up.
     for _ in 0..2 {
         vu.host_mut().records().clear();
-        let end = vu.iterate(Arrival { sequence: 0, due_ns: 0, started_ns: 0 }).await;
+        let end = vu
+            .iterate(Arrival {
+                sequence: 0,
+                due_ns: 0,
+                started_ns: 0,
+            })
+            .await;
         if let Some(why) = end.why {
             return Err(GuestFailure::Returned(why));
         }
     }
-    let charged = vu.host_mut().records().iter().filter_map(|record| match record {
-        Record::Check { cpu_ns, .. } => *cpu_ns,
-        _ => None,
-    });
+    let charged = vu
+        .host_mut()
+        .records()
+        .iter()
+        .filter_map(|record| match record {
+            Record::Check { cpu_ns, .. } => *cpu_ns,
+            _ => None,
+        });
     Ok(charged.collect())
 }
 
@@ -71,20 +84,37 @@ fn guest() -> Vec<u8> {
     let mut types = TypeSection::new();
     types.ty().function([ValType::I32], []);
     types.ty().function([ValType::I32, ValType::I32], []);
-    types.ty().function([ValType::I32, ValType::I64, ValType::I64, ValType::I64], [ValType::I32]);
+    types.ty().function(
+        [ValType::I32, ValType::I64, ValType::I64, ValType::I64],
+        [ValType::I32],
+    );
     let mut imports = ImportSection::new();
     imports.import(&interface("check"), "begin", EntityType::Function(0));
     imports.import(&interface("check"), "end", EntityType::Function(1));
     let mut functions = FunctionSection::new();
     functions.function(2);
     let mut memories = MemorySection::new();
-    memories.memory(MemoryType { minimum: 1, maximum: None, memory64: false, shared: false, page_size_log2: None });
+    memories.memory(MemoryType {
+        minimum: 1,
+        maximum: None,
+        memory64: false,
+        shared: false,
+        page_size_log2: None,
+    });
     let mut exports = ExportSection::new();
-    exports.export("memory", ExportKind::Memory, 0).export("run", ExportKind::Func, 2);
+    exports
+        .export("memory", ExportKind::Memory, 0)
+        .export("run", ExportKind::Func, 2);
     let mut code = CodeSection::new();
     code.function(&run());
     let mut module = Module::new();
-    module.section(&types).section(&imports).section(&functions).section(&memories).section(&exports).section(&code);
+    module
+        .section(&types)
+        .section(&imports)
+        .section(&functions)
+        .section(&memories)
+        .section(&exports)
+        .section(&code);
     module.finish()
 }
 

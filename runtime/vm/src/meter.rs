@@ -42,7 +42,9 @@ pub(crate) fn wall_clock_ns() -> u64 {
 
 /// CPU time of this thread, in nanoseconds.
 fn thread_cpu_ns() -> u64 {
-    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime))
+    nanoseconds(rustix::time::clock_gettime(
+        rustix::time::ClockId::ThreadCPUTime,
+    ))
 }
 
 fn nanoseconds(time: rustix::time::Timespec) -> u64 {
@@ -241,13 +243,21 @@ impl Meter {
         self.resume_thread();
         let (scope, left_open) = closed?;
         let cpu_ns = match self.kind {
-            plan::Meter::Time => Some(if scope.is_heavy { scope.thread_ns } else { self.ns(scope.ticks) }),
+            plan::Meter::Time => Some(if scope.is_heavy {
+                scope.thread_ns
+            } else {
+                self.ns(scope.ticks)
+            }),
             plan::Meter::Off => None,
         };
         if let Some(cpu_ns) = cpu_ns {
             self.scopes.learn(check, cpu_ns);
         }
-        Some(Closed { cpu_ns, body_bytes: scope.body_bytes, left_open })
+        Some(Closed {
+            cpu_ns,
+            body_bytes: scope.body_bytes,
+            left_open,
+        })
     }
 
     /// Bytes of a body were looked at.
@@ -329,11 +339,19 @@ mod tests {
         meter.cross(CallHook::CallingHost);
         meter.suspended();
         let segments = meter.segments;
-        let waited = std::iter::repeat_with(|| meter.clock.raw()).take(100_000).last().unwrap() - meter.crossed;
+        let waited = std::iter::repeat_with(|| meter.clock.raw())
+            .take(100_000)
+            .last()
+            .unwrap()
+            - meter.crossed;
         meter.cross(CallHook::ReturningFromHost);
         assert_eq!(meter.segments, segments);
         let charged = meter.close(1).unwrap().cpu_ns.unwrap();
-        assert!(charged * 2 < meter.ns(waited), "{charged} ns of {} suspended", meter.ns(waited));
+        assert!(
+            charged * 2 < meter.ns(waited),
+            "{charged} ns of {} suspended",
+            meter.ns(waited)
+        );
     }
 
     #[test]

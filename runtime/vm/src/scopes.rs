@@ -38,7 +38,12 @@ pub(crate) struct Scopes {
 impl Scopes {
     pub(crate) fn new(most: u32) -> Scopes {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        Scopes { open: Vec::new(), most, charged_until_ns: 0, means: Vec::new() }
+        Scopes {
+            open: Vec::new(),
+            most,
+            charged_until_ns: 0,
+            means: Vec::new(),
+        }
     }
 
     /// Closes all, and says how many there were.
@@ -55,7 +60,9 @@ impl Scopes {
 
     /// The innermost check has had these ticks; false when there is none.
     pub(crate) fn charge(&mut self, ticks: u64) -> bool {
-        let Some(scope) = self.open.last_mut() else { return false };
+        let Some(scope) = self.open.last_mut() else {
+            return false;
+        };
         scope.ticks += ticks;
         true
     }
@@ -84,8 +91,16 @@ impl Scopes {
         if self.open.len() >= self.most {
             return false;
         }
-        let is_heavy = self.mean(check).is_ok_and(|index| self.means[index].1 > HEAVY_NS);
-        self.open.push(Scope { check, ticks: 0, thread_ns: 0, is_heavy, body_bytes: 0 });
+        let is_heavy = self
+            .mean(check)
+            .is_ok_and(|index| self.means[index].1 > HEAVY_NS);
+        self.open.push(Scope {
+            check,
+            ticks: 0,
+            thread_ns: 0,
+            is_heavy,
+            body_bytes: 0,
+        });
         true
     }
 
@@ -137,7 +152,10 @@ mod tests {
         scopes.looked_at(7);
         let inner = scopes.close(2).unwrap().0;
         let outer = scopes.close(1).unwrap().0;
-        assert_eq!((inner.ticks, inner.body_bytes, outer.ticks, outer.body_bytes), (3, 7, 2, 0));
+        assert_eq!(
+            (inner.ticks, inner.body_bytes, outer.ticks, outer.body_bytes),
+            (3, 7, 2, 0)
+        );
     }
 
     #[test]

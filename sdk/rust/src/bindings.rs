@@ -9,35 +9,42 @@
 #[allow(dead_code, clippy::all)]
 pub mod nettare {
     pub mod load {
+        /// What can go wrong in the world.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod errors {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
-            /// A closed set: it becomes the metric label `error_kind`.
+            /// The kind of an error. A closed set: it is the tag `error_kind` of metrics.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum ErrorKind {
-                /// The guest asked for what cannot be: a bad URL, an unknown check.
+                /// The guest asked for what cannot be: a bad URL, a second `wait`, a body that was thrown away.
                 Invalid,
-                /// Not granted by the plan, or outside the allow-list.
+                /// Not granted by the plan, outside the list of allowed hosts, or not built into this host yet.
                 Denied,
+                /// The name could not be resolved.
                 Dns,
+                /// No connection came about, by the peer's or the network's doing.
                 Connect,
+                /// The TLS handshake failed, or the certificate was not trusted.
                 Tls,
+                /// The call's deadline passed before the response had ended, judged on the wire.
                 Timeout,
                 /// The peer closed or reset the connection in mid-exchange.
                 Reset,
+                /// The peer broke the protocol.
                 Protocol,
                 /// The response body, or a decompressed body, passed its limit.
                 BodyLimit,
                 /// The body is not what was asked for: not text, not JSON, a broken encoding.
                 Decode,
+                /// There were more redirects than allowed.
                 TooManyRedirects,
-                /// The run is stopping; unwind soon.
+                /// The run is stopping (unwind soon), or the guest itself cancelled.
                 Cancelled,
-                /// This machine ran out of ports, descriptors or memory. Never the server's fault.
+                /// This machine ran out of ports, descriptors, memory or time. Never the server's fault.
                 GeneratorLimit,
             }
             impl ::core::fmt::Debug for ErrorKind {
@@ -102,12 +109,14 @@ pub mod nettare {
                     }
                 }
             }
+            /// Why something failed.
             #[derive(Clone)]
             pub struct Error {
+                /// The kind, for programs.
                 pub kind: ErrorKind,
-                /// Finer number within the kind, listed in the reference; 0 when there is none.
+                /// A finer number within the kind (an errno, a TLS alert, an HTTP/2 error code), listed in the reference; 0 when there is none.
                 pub code: u32,
-                /// One sentence for people.
+                /// One sentence for people: the cause, the place, and what to do.
                 pub message: _rt::String,
             }
             impl ::core::fmt::Debug for Error {
@@ -132,6 +141,7 @@ pub mod nettare {
             }
             impl ::core::error::Error for Error {}
         }
+        /// HTTP/1.1 and HTTP/2, as the plan and the server agree.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod http {
             #[used]
@@ -139,12 +149,13 @@ pub mod nettare {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             pub type Error = super::super::super::nettare::load::errors::Error;
+            /// What becomes of a response's body.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum BodyMode {
-                /// Kept on the host until the response is dropped.
+                /// It is kept on the host until the last handle on the response is dropped. The default.
                 Keep,
-                /// Read from the wire, counted, and thrown away.
+                /// It is read from the wire, counted, and thrown away: status, headers and length are there, the body is not.
                 Discard,
             }
             impl ::core::fmt::Debug for BodyMode {
@@ -171,12 +182,15 @@ pub mod nettare {
                     }
                 }
             }
-            /// What the last receive stamp is: the kernel's and right, the kernel's and perhaps late, or user space's.
+            /// What the stamp of a response's last byte is worth.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Stamp {
+                /// The kernel's, and of the very segment that ended the response.
                 Exact,
+                /// The kernel's, but of a later segment that was joined to it: the truth is earlier.
                 Bound,
+                /// User space's: there was none of the kernel's.
                 User,
             }
             impl ::core::fmt::Debug for Stamp {
@@ -205,21 +219,33 @@ pub mod nettare {
                     }
                 }
             }
-            /// All in nanoseconds; phases and `net` (sending + waiting + receiving on the wire) are the last hop's, `gross` the whole call's.
+            /// What a call took. The phases and `net` are the last hop's, `decode` and `gross` the whole call's. All in nanoseconds.
             #[repr(C)]
             #[derive(Clone, Copy)]
             pub struct Timing {
+                /// Waiting for a connection because of a policy or a limit.
                 pub blocked: u64,
+                /// Name resolution, on the wire.
                 pub dns: u64,
+                /// The round trip of the TCP handshake.
                 pub connect: u64,
+                /// The flights of the TLS handshake.
                 pub tls: u64,
+                /// From the first byte of the request to its last.
                 pub sending: u64,
+                /// From the end of the request to the first byte of the response.
                 pub waiting: u64,
+                /// From the first byte of the response to its last.
                 pub receiving: u64,
+                /// Sending, waiting and receiving together: what the server and the network took.
                 pub net: u64,
+                /// Undoing content codings; the generator's own time.
                 pub decode: u64,
+                /// From the guest's call to its return; after `start`, to the time when the response lay ready, if nobody waited for it.
                 pub gross: u64,
+                /// Exchanges on the wire: 1 for a plain call, more after redirects.
                 pub hops: u32,
+                /// What the last receive stamp is worth.
                 pub stamp: Stamp,
             }
             impl ::core::fmt::Debug for Timing {
@@ -243,7 +269,9 @@ pub mod nettare {
                         .finish()
                 }
             }
-            /// A method given nonsense (a header name with a space, a bad URL) remembers it, and `send` answers `invalid` and says which.
+            /// A request. Built once, it can be sent many times; changing it does not touch what was sent before.
+            ///
+            /// A function given nonsense (a header name with a space, say) remembers that, and `send` answers `invalid` and says which.
             #[derive(Debug)]
             #[repr(transparent)]
             pub struct Request {
@@ -283,6 +311,7 @@ pub mod nettare {
                     }
                 }
             }
+            /// A call under way. Dropping it cancels the call.
             #[derive(Debug)]
             #[repr(transparent)]
             pub struct Pending {
@@ -322,6 +351,9 @@ pub mod nettare {
                     }
                 }
             }
+            /// A response. The body stays on the host: the guest asks for a part of it, or asks a question about it.
+            ///
+            /// Functions on the body answer `invalid` when it was discarded, and `decode` when its content coding was broken.
             #[derive(Debug)]
             #[repr(transparent)]
             pub struct Response {
@@ -361,6 +393,7 @@ pub mod nettare {
                     }
                 }
             }
+            /// A regular expression, compiled once.
             #[derive(Debug)]
             #[repr(transparent)]
             pub struct Pattern {
@@ -400,6 +433,7 @@ pub mod nettare {
                     }
                 }
             }
+            /// A JSON path (RFC 9535), compiled once.
             #[derive(Debug)]
             #[repr(transparent)]
             pub struct JsonPath {
@@ -441,6 +475,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// `method` is any token, `GET` for instance. The URL is absolute, `http` or `https`.
                 #[allow(async_fn_in_trait)]
                 pub fn new(method: &str, url: &str) -> Self {
                     unsafe {
@@ -482,6 +517,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Replaces the URL.
                 #[allow(async_fn_in_trait)]
                 pub fn set_url(&self, url: &str) -> () {
                     unsafe {
@@ -548,6 +584,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Adds a value to those of that name.
                 #[allow(async_fn_in_trait)]
                 pub fn add_header(&self, name: &str, value: &str) -> () {
                     unsafe {
@@ -591,6 +628,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Removes all values of that name; nothing happens when there are none.
                 #[allow(async_fn_in_trait)]
                 pub fn remove_header(&self, name: &str) -> () {
                     unsafe {
@@ -613,6 +651,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Replaces the body. Empty means none.
                 #[allow(async_fn_in_trait)]
                 pub fn set_body(&self, content: &[u8]) -> () {
                     unsafe {
@@ -635,7 +674,8 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
-                /// The route template that stands for the URL in metrics, `/orders/{id}` for instance.
+                /// The route template that stands for the URL in metrics, `/orders/{id}` for instance. Without one samples carry no name: a URL
+                /// is never a tag of its own accord.
                 #[allow(async_fn_in_trait)]
                 pub fn set_name(&self, name: &str) -> () {
                     unsafe {
@@ -658,6 +698,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Puts a tag on this request's samples. It stands above the virtual user's own tag of the same key.
                 #[allow(async_fn_in_trait)]
                 pub fn set_tag(&self, key: &str, value: &str) -> () {
                     unsafe {
@@ -701,6 +742,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// The deadline of the whole call, redirects included. Without one it is the plan's. 0 is nonsense.
                 #[allow(async_fn_in_trait)]
                 pub fn set_timeout(&self, nanoseconds: u64) -> () {
                     unsafe {
@@ -720,6 +762,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// How many redirects are followed; 0 returns the redirect itself. Without one it is the plan's.
                 #[allow(async_fn_in_trait)]
                 pub fn set_max_redirects(&self, limit: u32) -> () {
                     unsafe {
@@ -739,6 +782,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
+                /// What becomes of the response's body.
                 #[allow(async_fn_in_trait)]
                 pub fn set_body_mode(&self, mode: BodyMode) -> () {
                     unsafe {
@@ -758,7 +802,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
-                /// Statuses in this inclusive range count as expected; the default is 200 to 399.
+                /// Statuses in this range, both ends included, count as expected in metrics; the default is 200 to 399.
                 #[allow(async_fn_in_trait)]
                 pub fn set_expected_status(&self, first: u16, last: u16) -> () {
                     unsafe {
@@ -782,7 +826,8 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
-                /// Sends and waits for the whole response.
+                /// Sends, and waits for the whole response. Any status is a response; errors are `invalid`, `denied`, and all that can go
+                /// wrong on the way.
                 #[allow(async_fn_in_trait)]
                 pub fn send(&self) -> ::core::result::Result<Response, Error> {
                     unsafe {
@@ -858,7 +903,7 @@ pub mod nettare {
             }
             impl Request {
                 #[allow(unused_unsafe, clippy::all)]
-                /// Sends and returns at once.
+                /// Sends and returns at once. What `send` would answer, `pending.wait` does.
                 #[allow(async_fn_in_trait)]
                 pub fn start(&self) -> Pending {
                     unsafe {
@@ -879,7 +924,7 @@ pub mod nettare {
             }
             impl Pending {
                 #[allow(unused_unsafe, clippy::all)]
-                /// Waits, and consumes the result; a second call is `invalid`.
+                /// Waits, and takes the result; a second call is `invalid`.
                 #[allow(async_fn_in_trait)]
                 pub fn wait(&self) -> ::core::result::Result<Response, Error> {
                     unsafe {
@@ -955,6 +1000,7 @@ pub mod nettare {
             }
             impl Pending {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Gives the call up: its connection is closed, and `wait` answers `cancelled`. Nothing happens when it was waited for.
                 #[allow(async_fn_in_trait)]
                 pub fn cancel(&self) -> () {
                     unsafe {
@@ -973,7 +1019,8 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Index of the first of these to be ready; none when the time is over or the list is empty.
+            /// Waits until one of these is ready, and gives the index of the first that is; it is still to be waited for. None when
+            /// `timeout` nanoseconds have passed, or when the list is empty. One that was waited for or cancelled is ready at once.
             #[allow(async_fn_in_trait)]
             pub fn wait_any(
                 pending: &[&Pending],
@@ -1035,6 +1082,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
+                /// The status code.
                 #[allow(async_fn_in_trait)]
                 pub fn status(&self) -> u16 {
                     unsafe {
@@ -1055,7 +1103,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// The first value, when it is text.
+                /// The first value of that name, when there is one and it is text.
                 #[allow(async_fn_in_trait)]
                 pub fn header(&self, name: &str) -> ::core::option::Option<_rt::String> {
                     unsafe {
@@ -1119,6 +1167,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
+                /// All fields; names in lower case.
                 #[allow(async_fn_in_trait)]
                 pub fn headers(&self) -> _rt::Vec<(_rt::String, _rt::Vec<u8>)> {
                     unsafe {
@@ -1194,7 +1243,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// The URL answered, after redirects.
+                /// The URL that answered, after redirects.
                 #[allow(async_fn_in_trait)]
                 pub fn url(&self) -> _rt::String {
                     unsafe {
@@ -1234,6 +1283,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
+                /// What the call took.
                 #[allow(async_fn_in_trait)]
                 pub fn timing(&self) -> Timing {
                     unsafe {
@@ -1286,7 +1336,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// Bytes of the body after decompression.
+                /// Bytes of the body after decompression, also when it was discarded.
                 #[allow(async_fn_in_trait)]
                 pub fn length(&self) -> u64 {
                     unsafe {
@@ -1307,7 +1357,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// At most `length` bytes from `offset`.
+                /// At most `length` bytes from `offset`; fewer, or none, past the end.
                 #[allow(async_fn_in_trait)]
                 pub fn bytes(
                     &self,
@@ -1403,7 +1453,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// The body decoded by its charset.
+                /// The whole body as text, by the charset of `content-type`, UTF-8 without one; `decode` when it is not such text.
                 #[allow(async_fn_in_trait)]
                 pub fn text(&self) -> ::core::result::Result<_rt::String, Error> {
                     unsafe {
@@ -1488,7 +1538,8 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// Questions answered on the host, without the body entering the guest. Their cost is metered too.
+                /// Whether these bytes occur in the body. Answered on the host, as are the three below: the body does not enter the guest.
+                /// What that costs is metered as the guest's own work would be.
                 #[allow(async_fn_in_trait)]
                 pub fn contains(
                     &self,
@@ -1575,6 +1626,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
+                /// Whether the pattern matches somewhere in the body.
                 #[allow(async_fn_in_trait)]
                 pub fn matches(
                     &self,
@@ -1657,7 +1709,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// First capture group of the first match, else the match.
+                /// The first capture group of the first match, the whole match when the pattern has no group; none without a match.
                 #[allow(async_fn_in_trait)]
                 pub fn capture(
                     &self,
@@ -1761,7 +1813,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// JSON text of every node that an RFC 9535 path selects.
+                /// The JSON text of every node that the path selects.
                 #[allow(async_fn_in_trait)]
                 pub fn json(
                     &self,
@@ -1873,7 +1925,7 @@ pub mod nettare {
             }
             impl Response {
                 #[allow(unused_unsafe, clippy::all)]
-                /// A second handle on the same body, for a deferred check.
+                /// A second handle on the same response, for a deferred check. Nothing is copied.
                 #[allow(async_fn_in_trait)]
                 pub fn share(&self) -> Response {
                     unsafe {
@@ -1894,6 +1946,7 @@ pub mod nettare {
             }
             impl Pattern {
                 #[allow(unused_unsafe, clippy::all)]
+                /// `invalid` says what is wrong with the expression.
                 #[allow(async_fn_in_trait)]
                 pub fn compile(regex: &str) -> ::core::result::Result<Pattern, Error> {
                     unsafe {
@@ -1976,6 +2029,7 @@ pub mod nettare {
             }
             impl JsonPath {
                 #[allow(unused_unsafe, clippy::all)]
+                /// `invalid` says what is wrong with the path.
                 #[allow(async_fn_in_trait)]
                 pub fn compile(path: &str) -> ::core::result::Result<JsonPath, Error> {
                     unsafe {
@@ -2057,6 +2111,7 @@ pub mod nettare {
                 }
             }
         }
+        /// Assertions, each with the CPU it costs. A failed check is a sample; it fails neither the request nor the iteration.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod check {
             #[used]
@@ -2066,7 +2121,7 @@ pub mod nettare {
             pub type Error = super::super::super::nettare::load::errors::Error;
             pub type Response = super::super::super::nettare::load::http::Response;
             #[allow(unused_unsafe, clippy::all)]
-            /// Gives the number of a check; the same name gives the same number. Legal in any hook. Past the limit, the highest u32, whose use is counted as misuse.
+            /// The number of the check of that name.
             #[allow(async_fn_in_trait)]
             pub fn register(name: &str) -> u32 {
                 unsafe {
@@ -2088,7 +2143,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// From here to `end`, guest and host CPU is this check's. Scopes nest; the innermost is charged.
+            /// From here to `end`, the CPU of the guest and of the host's answers is this check's. Scopes nest; the innermost is charged.
             #[allow(async_fn_in_trait)]
             pub fn begin(check: u32) -> () {
                 unsafe {
@@ -2106,7 +2161,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// An `end` that does not match the innermost scope is counted as misuse, not a trap.
+            /// The check's result. An `end` that is not the innermost scope's closes those within it, uncounted, as misuse.
             #[allow(async_fn_in_trait)]
             pub fn end(check: u32, passed: bool) -> () {
                 unsafe {
@@ -2130,7 +2185,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// As `end` with failure, and a sample of why.
+            /// As `end` with failure, and a sample of why, for people.
             #[allow(async_fn_in_trait)]
             pub fn fail(check: u32, why: &str) -> () {
                 unsafe {
@@ -2151,8 +2206,8 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Hands the response to the export `judge` of another instance, off the path of requests. `check` is an index into
-            /// `description.deferred-checks`.
+            /// Hands the response to the hook `judge` of another instance, off the path of requests. `check` is an index into
+            /// `description.deferred-checks`, `context` what `judge` is to know besides.
             #[allow(async_fn_in_trait)]
             pub fn defer(
                 check: u32,
@@ -2240,18 +2295,24 @@ pub mod nettare {
                 }
             }
         }
+        /// Metrics of the guest's own.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod metrics {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
+            /// How samples are put together.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Kind {
+                /// Values are added up.
                 Counter,
+                /// The last value counts, with its minimum and maximum.
                 Gauge,
+                /// The share of samples that are not 0.
                 Rate,
+                /// A distribution. Values may be negative.
                 Trend,
             }
             impl ::core::fmt::Debug for Kind {
@@ -2282,11 +2343,15 @@ pub mod nettare {
                     }
                 }
             }
+            /// What the values are, for people and for conversions.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Unit {
+                /// Plain numbers.
                 Plain,
+                /// Bytes.
                 Bytes,
+                /// Nanoseconds.
                 Nanoseconds,
             }
             impl ::core::fmt::Debug for Unit {
@@ -2316,6 +2381,8 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// The number of the metric of that name. A name registered before with another kind or unit is misuse, and answers the
+            /// highest u32.
             #[allow(async_fn_in_trait)]
             pub fn register(name: &str, kind: Kind, unit: Unit) -> u32 {
                 unsafe {
@@ -2347,7 +2414,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// One metric with one set of tags. The same arguments give the same number.
+            /// The number of one metric with one set of tags; the order of tags does not matter, and of two with one key the last counts.
             #[allow(async_fn_in_trait)]
             pub fn series(metric: u32, tags: &[(_rt::String, _rt::String)]) -> u32 {
                 unsafe {
@@ -2403,7 +2470,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Rates take 0 or 1. Trends may be negative.
+            /// A sample. A value that is not finite is misuse.
             #[allow(async_fn_in_trait)]
             pub fn add(series: u32, value: f64) -> () {
                 unsafe {
@@ -2421,6 +2488,7 @@ pub mod nettare {
                 }
             }
         }
+        /// The virtual user itself.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod vu {
             #[used]
@@ -2428,7 +2496,7 @@ pub mod nettare {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             #[allow(unused_unsafe, clippy::all)]
-            /// From 1, unique over the whole run, machines included.
+            /// Its number: from 1, unique over the whole run, machines included; 0 in `describe`, `setup`, `judge` and `teardown`.
             #[allow(async_fn_in_trait)]
             pub fn id() -> u32 {
                 unsafe {
@@ -2447,7 +2515,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// From 0, this VU's own.
+            /// The index of its iteration, from 0, this virtual user's own; in `init`, of the one that comes next.
             #[allow(async_fn_in_trait)]
             pub fn iteration() -> u64 {
                 unsafe {
@@ -2466,7 +2534,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// A value given by `-e` or the plan's `env`; the machine's environment is not visible.
+            /// A value given by `-e` or by the plan's `env`. The environment of the machine is not visible.
             #[allow(async_fn_in_trait)]
             pub fn env(name: &str) -> ::core::option::Option<_rt::String> {
                 unsafe {
@@ -2523,6 +2591,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// The number of the group of that name.
             #[allow(async_fn_in_trait)]
             pub fn group_register(name: &str) -> u32 {
                 unsafe {
@@ -2544,6 +2613,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// From here to `group-end`, samples carry this group's name. Groups nest; the innermost counts.
             #[allow(async_fn_in_trait)]
             pub fn group_begin(group: u32) -> () {
                 unsafe {
@@ -2561,6 +2631,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// Ends the innermost group and records its duration.
             #[allow(async_fn_in_trait)]
             pub fn group_end() -> () {
                 unsafe {
@@ -2578,7 +2649,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Goes on every sample until the iteration ends.
+            /// Puts a tag on every sample until the iteration ends.
             #[allow(async_fn_in_trait)]
             pub fn tag(key: &str, value: &str) -> () {
                 unsafe {
@@ -2607,7 +2678,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Ends the whole run in good order.
+            /// Ends the whole run in good order. It returns; unwind soon.
             #[allow(async_fn_in_trait)]
             pub fn abort(why: &str) -> () {
                 unsafe {
@@ -2628,6 +2699,7 @@ pub mod nettare {
                 }
             }
         }
+        /// Clocks, and waiting for them.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod time {
             #[used]
@@ -2636,7 +2708,7 @@ pub mod nettare {
             use super::super::super::_rt;
             pub type Error = super::super::super::nettare::load::errors::Error;
             #[allow(unused_unsafe, clippy::all)]
-            /// Monotonic, from the start of the run.
+            /// Nanoseconds since the run's start; monotonic.
             #[allow(async_fn_in_trait)]
             pub fn now() -> u64 {
                 unsafe {
@@ -2655,7 +2727,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Since the Unix epoch.
+            /// Nanoseconds since the Unix epoch; may step.
             #[allow(async_fn_in_trait)]
             pub fn wall_clock() -> u64 {
                 unsafe {
@@ -2674,6 +2746,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// Waits. `cancelled` when the run stops.
             #[allow(async_fn_in_trait)]
             pub fn sleep(nanoseconds: u64) -> ::core::result::Result<(), Error> {
                 unsafe {
@@ -2742,7 +2815,7 @@ pub mod nettare {
                 }
             }
         }
-        /// Seeded: the same seed gives the same sequence to the same VU and iteration.
+        /// Random numbers, seeded: the same seed gives the same sequence to the same virtual user and iteration. Not for secrets.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod random {
             #[used]
@@ -2750,6 +2823,7 @@ pub mod nettare {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             #[allow(unused_unsafe, clippy::all)]
+            /// Any u64, each as likely.
             #[allow(async_fn_in_trait)]
             pub fn number() -> u64 {
                 unsafe {
@@ -2787,6 +2861,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// So many random bytes; at most 65,536, past which the guest traps.
             #[allow(async_fn_in_trait)]
             pub fn bytes(length: u32) -> _rt::Vec<u8> {
                 unsafe {
@@ -2825,17 +2900,23 @@ pub mod nettare {
                 }
             }
         }
+        /// The run's log. Lines past the limit of an iteration are counted and dropped; long ones are cut.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod log {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            /// How much a line matters.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Level {
+                /// For the scenario's author.
                 Debug,
+                /// Worth knowing.
                 Info,
+                /// Something is odd; the run goes on.
                 Warn,
+                /// Something is wrong.
                 Error,
             }
             impl ::core::fmt::Debug for Level {
@@ -2867,6 +2948,7 @@ pub mod nettare {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// Writes a line, with the virtual user and the iteration it came from.
             #[allow(async_fn_in_trait)]
             pub fn write(level: Level, message: &str) -> () {
                 unsafe {
@@ -2887,21 +2969,23 @@ pub mod nettare {
                 }
             }
         }
+        /// What passes between the host and the hooks.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod types {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
+            /// What a guest says of itself.
             #[derive(Clone)]
             pub struct Description {
-                /// Names that `run` accepts. The first is the default.
+                /// Names of its scenarios; `run` is told which by index. The first is the default.
                 pub scenarios: _rt::Vec<_rt::String>,
-                /// Inline checks, as far as they are known beforehand; for `inspect`.
+                /// Its inline checks, as far as they are known beforehand; for `nettare inspect`.
                 pub checks: _rt::Vec<_rt::String>,
                 /// What `judge` can check; it is called with the index.
                 pub deferred_checks: _rt::Vec<_rt::String>,
-                /// A plan fragment in TOML: the scenario's own defaults. The plan file stands above it.
+                /// A fragment of a plan in TOML: the scenario's own defaults. The plan file stands above it.
                 pub options: _rt::String,
             }
             impl ::core::fmt::Debug for Description {
@@ -2917,15 +3001,17 @@ pub mod nettare {
                         .finish()
                 }
             }
+            /// One start of an iteration, as planned and as it came about.
             #[repr(C)]
             #[derive(Clone, Copy)]
             pub struct Arrival {
                 /// Which scenario, as an index into `description.scenarios`.
                 pub scenario: u32,
-                /// Index of this arrival in the whole run.
+                /// Index of this arrival in the whole run, from 0.
                 pub sequence: u64,
-                /// When it should have started, and when it did, as in `time.now`.
+                /// When the iteration should have started, as `time.now` counts.
                 pub due: u64,
+                /// When it did.
                 pub started: u64,
             }
             impl ::core::fmt::Debug for Arrival {
@@ -2949,9 +3035,11 @@ pub mod nettare {
 pub mod exports {
     pub mod nettare {
         pub mod load {
-            /// What a guest gives. A plain core module may leave out what it does not need: only `run` must be there.
-            /// An interface rather than bare world exports: its name carries the version, and a bare export named `init` collides with a
-            /// symbol inside the QuickJS engine.
+            /// What a guest gives. A component gives all of it; a core module may leave out what it does not need, and only `run` must be there.
+            ///
+            /// An interface rather than bare exports of the world: its name carries the version, and a bare export called `init` collides
+            /// with symbols of language runtimes. A core module without a component-type section may export the short names (`run`), which
+            /// the host renames.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod lifecycle {
                 #[used]
@@ -3470,27 +3558,30 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// Asked once, before anything else, in an instance thrown away, with nothing granted but `log`.
+                    /// Asked once, before anything else, in an instance that is thrown away.
                     #[allow(async_fn_in_trait)]
                     fn describe() -> Description;
-                    /// Once a run. What it returns reaches every VU and `teardown`.
+                    /// Called once a run, before all virtual users. What it returns reaches every `init`, `judge`'s instances and `teardown`. An
+                    /// error ends the run.
                     #[allow(async_fn_in_trait)]
                     fn setup() -> ::core::result::Result<_rt::Vec<u8>, _rt::String>;
-                    /// Once a VU, and again when a trap made a new instance necessary; the VU's id and iteration count go on.
+                    /// Called once a virtual user, and again when a trap made a new instance necessary; number and iteration go on. An error
+                    /// retires the virtual user.
                     #[allow(async_fn_in_trait)]
                     fn init(
                         setup_data: _rt::Vec<u8>,
                     ) -> ::core::result::Result<(), _rt::String>;
-                    /// One iteration. An error is a failed iteration and says why.
+                    /// One iteration. An error fails it, and says why.
                     #[allow(async_fn_in_trait)]
                     fn run(arrival: Arrival) -> ::core::result::Result<(), _rt::String>;
-                    /// One deferred check, in an instance kept for checks. An error is a failed check and says why.
+                    /// One deferred check, in an instance kept for checks. An error fails the check, and says why.
                     #[allow(async_fn_in_trait)]
                     fn judge(
                         check: u32,
                         response: Response,
                         context: _rt::Vec<u8>,
                     ) -> ::core::result::Result<(), _rt::String>;
+                    /// Called once a run, after all virtual users.
                     #[allow(async_fn_in_trait)]
                     fn teardown(
                         setup_data: _rt::Vec<u8>,

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use wasmtime::component::{Linker, Resource, WasmStr};
 
 use crate::contract::interface;
-use crate::host::{Context, Response};
 use crate::host::values::WitError;
+use crate::host::{Context, Response};
 use crate::record::Record;
 use crate::registry::NO_NUMBER;
 use crate::state::State;

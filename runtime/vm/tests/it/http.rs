@@ -3,7 +3,9 @@
 use nettare_core::sample::{ErrorKind, Failure, IterationOutcome, Phases};
 use nettare_vm::{HttpReply, LogLevel, Record};
 
-use crate::support::{self, ARRIVAL, Stage, TIMING, block_on, counted, failure, notes, poll, reply};
+use crate::support::{
+    self, ARRIVAL, Stage, TIMING, block_on, counted, failure, notes, poll, reply,
+};
 
 const INVALID: f64 = 0.0;
 const DENIED: f64 = 1.0;
@@ -130,7 +132,10 @@ fn gross_time_is_the_wires_and_tare() {
     else {
         panic!("{records:?}")
     };
-    assert_eq!((series, gross_ns.saturating_sub(28)), (support::series(200), tare_ns));
+    assert_eq!(
+        (series, gross_ns.saturating_sub(28)),
+        (support::series(200), tare_ns)
+    );
 }
 
 #[test]

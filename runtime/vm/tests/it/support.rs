@@ -12,8 +12,8 @@ use nettare_core::sample::{Arrival, CallTiming, ErrorKind, Failure, Phases, Stam
 use nettare_core::stats::{MetricKind, SeriesId, SeriesKey, Shard, Symbol, TagSet, Unit};
 use nettare_vm::{
     Cancelled, Guest, GuestOptions, Host, HttpReply, HttpRequest, HttpResponse, IterationEnd,
-    LogLevel, MetricInfo, MetricKind, Record, Registry, SeriesId, SeriesInfo, Unit, Vu, VuLimits,
-    VuSetup,
+    LogLevel, MetricInfo, MetricKind, Record, Registry, RunStart, SeriesId, SeriesInfo, Unit, Vu,
+    VuLimits, VuSetup,
 };
 
 /// A value that comes later, from anywhere.
@@ -196,7 +196,7 @@ impl Stage {
             registry: Arc::clone(&self.registry),
             env: Arc::new(BTreeMap::from(env)),
             seed: self.seed,
-            run_started_ns: 0,
+            run_start: RunStart::default(),
             limits: self.limits,
         }
     }
@@ -296,7 +296,11 @@ pub(crate) fn series(status: u16) -> SeriesId {
     let mut shard = Shard::new(10);
     shard.series(&SeriesKey { status: 1, ..key });
     let series = shard.series(&key);
-    if status == 200 { series } else { shard.series(&SeriesKey { status: 2, ..key }) }
+    if status == 200 {
+        series
+    } else {
+        shard.series(&SeriesKey { status: 2, ..key })
+    }
 }
 
 const PHASES: Phases = Phases {

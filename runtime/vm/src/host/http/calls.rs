@@ -66,10 +66,7 @@ fn start(mut store: Context<'_>, (this,): (Resource<Request>,)) -> Result<(Resou
 }
 
 /// What is to be sent, unless it cannot be.
-fn prepare(
-    state: &mut State,
-    request: &Resource<Request>,
-) -> Result<Answer<Arc<HttpRequest>>> {
+fn prepare(state: &mut State, request: &Resource<Request>) -> Result<Answer<Arc<HttpRequest>>> {
     if state.phase == Phase::Describe {
         return Ok(Err(WitError::denied(
             "`describe` cannot send: it is asked before the run, for nothing but words",

@@ -31,11 +31,31 @@ type Answer<T> = Result<T, WitError>;
 
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut http = linker.instance(&interface("http"))?;
-    http.resource("request", ResourceType::host::<Request>(), drop_of::<Request>)?;
-    http.resource("response", ResourceType::host::<Response>(), drop_of::<Response>)?;
-    http.resource("pending", ResourceType::host::<Pending>(), calls::drop_pending)?;
-    http.resource("pattern", ResourceType::host::<Pattern>(), drop_of::<Pattern>)?;
-    http.resource("json-path", ResourceType::host::<JsonPath>(), drop_of::<JsonPath>)?;
+    http.resource(
+        "request",
+        ResourceType::host::<Request>(),
+        drop_of::<Request>,
+    )?;
+    http.resource(
+        "response",
+        ResourceType::host::<Response>(),
+        drop_of::<Response>,
+    )?;
+    http.resource(
+        "pending",
+        ResourceType::host::<Pending>(),
+        calls::drop_pending,
+    )?;
+    http.resource(
+        "pattern",
+        ResourceType::host::<Pattern>(),
+        drop_of::<Pattern>,
+    )?;
+    http.resource(
+        "json-path",
+        ResourceType::host::<JsonPath>(),
+        drop_of::<JsonPath>,
+    )?;
     setters::link(&mut http)?;
     calls::link(&mut http)?;
     answers::link_facts(&mut http)?;
