@@ -76,7 +76,10 @@ impl Signals {
                 signal(SignalKind::terminate())?,
             )
         };
-        let state = Arc::new(State::default());
+        let state = Arc::new(State {
+            phase: AtomicU8::new(Phase::Preparing as u8),
+            ..State::default()
+        });
         let shared = Arc::clone(&state);
         std::thread::Builder::new()
             .name("signals".to_owned())

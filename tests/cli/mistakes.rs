@@ -21,134 +21,200 @@ fn told(world: &World, rows: &[(&str, i32, &[&str])]) -> String {
     text
 }
 
+/// Each wrong in its own way, and its code.
+const COMMAND_LINES: &[(&str, i32, &[&str])] = &[
+    ("nothing at all", 2, &[]),
+    ("an unknown command", 2, &["rum"]),
+    ("a command of a later version", 2, &["find"]),
+    (
+        "an unknown flag",
+        2,
+        &["run", "idle.wasm", "--durration", "1s"],
+    ),
+    (
+        "a flag of a later version",
+        2,
+        &["run", "idle.wasm", "--har", "a.har"],
+    ),
+    ("one file too many", 2, &["run", "idle.wasm", "idle.wasm"]),
+    ("no file", 2, &["run"]),
+    (
+        "no virtual users",
+        2,
+        &["run", "idle.wasm", "--vus", "0", "-d", "1s"],
+    ),
+    (
+        "a duration without unit",
+        2,
+        &["run", "idle.wasm", "-d", "30"],
+    ),
+    ("no time at all", 2, &["run", "idle.wasm", "-d", "0s"]),
+    (
+        "a rate of nothing",
+        2,
+        &["run", "idle.wasm", "--rate", "0/s", "-d", "1s"],
+    ),
+    ("a flag without its value", 2, &["run", "idle.wasm", "-d"]),
+    (
+        "a flag given twice",
+        2,
+        &["run", "idle.wasm", "-d", "1s", "-d", "2s"],
+    ),
+    (
+        "both versions of HTTP",
+        2,
+        &["run", "idle.wasm", "--http1", "--http2"],
+    ),
+    (
+        "a certificate without its key",
+        2,
+        &["run", "idle.wasm", "--cert", "a.pem"],
+    ),
+    (
+        "a misspelt word",
+        2,
+        &["run", "idle.wasm", "--connections", "per-user"],
+    ),
+    (
+        "a policy of a later version",
+        2,
+        &["run", "idle.wasm", "--connections", "shared:4"],
+    ),
+    (
+        "a meter of a later version",
+        2,
+        &["run", "idle.wasm", "--meter", "instructions"],
+    ),
+    (
+        "a report of a later version",
+        2,
+        &["run", "idle.wasm", "--report", "run.html"],
+    ),
+    (
+        "a report of no version",
+        2,
+        &["run", "idle.wasm", "--report", "run.pdf"],
+    ),
+    (
+        "a variable without a value",
+        2,
+        &["run", "idle.wasm", "-e", "TARGET"],
+    ),
+    (
+        "a threshold that is none",
+        2,
+        &[
+            "run",
+            "idle.wasm",
+            "--threshold",
+            "http_req_duration: p(150)<200",
+        ],
+    ),
+    ("a URL without scheme", 2, &["quick", "localhost:8080/"]),
+    ("a URL of another scheme", 2, &["quick", "ftp://127.0.0.1/"]),
+    ("no URL", 2, &["quick", "http://"]),
+    (
+        "both a number and a time",
+        2,
+        &["quick", "http://127.0.0.1/", "-n", "5", "-z", "1s"],
+    ),
+    (
+        "both kinds of body",
+        2,
+        &["quick", "http://127.0.0.1/", "-d", "a", "-D", "b"],
+    ),
+    (
+        "two content types",
+        2,
+        &[
+            "quick",
+            "http://127.0.0.1/",
+            "-T",
+            "a/b",
+            "-H",
+            "Content-Type: c/d",
+        ],
+    ),
+    (
+        "half a header field",
+        2,
+        &["quick", "http://127.0.0.1/", "-H", "Accept"],
+    ),
+    ("a page that is not there", 2, &["generate", "man", "find"]),
+];
+
 #[test]
 fn of_the_command_line() {
     let world = world_with_idle_scenario();
-    let text = told(
-        &world,
-        &[
-            ("nothing at all", 2, &[]),
-            ("an unknown command", 2, &["rum"]),
-            ("a command of a later version", 2, &["find"]),
-            (
-                "an unknown flag",
-                2,
-                &["run", "idle.wasm", "--durration", "1s"],
-            ),
-            (
-                "a flag of a later version",
-                2,
-                &["run", "idle.wasm", "--har", "a.har"],
-            ),
-            ("one file too many", 2, &["run", "idle.wasm", "idle.wasm"]),
-            ("no file", 2, &["run"]),
-            (
-                "no virtual users",
-                2,
-                &["run", "idle.wasm", "--vus", "0", "-d", "1s"],
-            ),
-            (
-                "a duration without unit",
-                2,
-                &["run", "idle.wasm", "-d", "30"],
-            ),
-            ("no time at all", 2, &["run", "idle.wasm", "-d", "0s"]),
-            (
-                "a rate of nothing",
-                2,
-                &["run", "idle.wasm", "--rate", "0/s", "-d", "1s"],
-            ),
-            ("a flag without its value", 2, &["run", "idle.wasm", "-d"]),
-            (
-                "a flag given twice",
-                2,
-                &["run", "idle.wasm", "-d", "1s", "-d", "2s"],
-            ),
-            (
-                "both versions of HTTP",
-                2,
-                &["run", "idle.wasm", "--http1", "--http2"],
-            ),
-            (
-                "a certificate without its key",
-                2,
-                &["run", "idle.wasm", "--cert", "a.pem"],
-            ),
-            (
-                "a misspelt word",
-                2,
-                &["run", "idle.wasm", "--connections", "per-user"],
-            ),
-            (
-                "a policy of a later version",
-                2,
-                &["run", "idle.wasm", "--connections", "shared:4"],
-            ),
-            (
-                "a meter of a later version",
-                2,
-                &["run", "idle.wasm", "--meter", "instructions"],
-            ),
-            (
-                "a report of a later version",
-                2,
-                &["run", "idle.wasm", "--report", "run.html"],
-            ),
-            (
-                "a report of no version",
-                2,
-                &["run", "idle.wasm", "--report", "run.pdf"],
-            ),
-            (
-                "a variable without a value",
-                2,
-                &["run", "idle.wasm", "-e", "TARGET"],
-            ),
-            (
-                "a threshold that is none",
-                2,
-                &[
-                    "run",
-                    "idle.wasm",
-                    "--threshold",
-                    "http_req_duration: p(150)<200",
-                ],
-            ),
-            ("a URL without scheme", 2, &["quick", "localhost:8080/"]),
-            ("a URL of another scheme", 2, &["quick", "ftp://127.0.0.1/"]),
-            ("no URL", 2, &["quick", "http://"]),
-            (
-                "both a number and a time",
-                2,
-                &["quick", "http://127.0.0.1/", "-n", "5", "-z", "1s"],
-            ),
-            (
-                "both kinds of body",
-                2,
-                &["quick", "http://127.0.0.1/", "-d", "a", "-D", "b"],
-            ),
-            (
-                "two content types",
-                2,
-                &[
-                    "quick",
-                    "http://127.0.0.1/",
-                    "-T",
-                    "a/b",
-                    "-H",
-                    "Content-Type: c/d",
-                ],
-            ),
-            (
-                "half a header field",
-                2,
-                &["quick", "http://127.0.0.1/", "-H", "Accept"],
-            ),
-            ("a page that is not there", 2, &["generate", "man", "find"]),
-        ],
-    );
+    let text = told(&world, COMMAND_LINES);
     stable().bind(|| assert_snapshot!("mistakes-of-the-command-line", text));
 }
+
+/// Plans that are wrong by themselves or with their flags, and their codes.
+const PLANS: &[(&str, i32, &[&str])] = &[
+    ("no such plan", 104, &["run", "nowhere.toml"]),
+    ("not TOML", 104, &["run", "syntax.toml"]),
+    ("a misspelt key", 104, &["run", "unknown.toml"]),
+    ("a key of a later version", 104, &["run", "later.toml"]),
+    ("nothing in it", 104, &["run", "empty.toml"]),
+    ("its scenario is not there", 107, &["run", "absent.toml"]),
+    (
+        "a flag that contradicts it",
+        104,
+        &["run", "open.toml", "--vus", "3"],
+    ),
+    (
+        "flags that contradict each other",
+        104,
+        &["run", "idle.wasm", "--rate", "5/s", "--iterations", "5"],
+    ),
+    (
+        "how many and not how long",
+        104,
+        &["run", "idle.wasm", "--vus", "5"],
+    ),
+    (
+        "a rate and not how long",
+        104,
+        &["run", "idle.wasm", "--rate", "5/s"],
+    ),
+    (
+        "a scenario that the guest has not",
+        104,
+        &["run", "plan.toml", "--scenario", "check"],
+    ),
+    (
+        "a tag that is taken",
+        104,
+        &["run", "plan.toml", "--tag", "status=1"],
+    ),
+    (
+        "a report in a directory that is not there",
+        104,
+        &["run", "plan.toml", "--report", "nowhere/run.json"],
+    ),
+    (
+        "a host that is none",
+        104,
+        &["run", "plan.toml", "--allow-host", "http://a/"],
+    ),
+    (
+        "a certificate that is not there",
+        104,
+        &["run", "plan.toml", "--cacert", "nowhere.pem"],
+    ),
+    (
+        "a body that is not there",
+        104,
+        &["quick", "http://127.0.0.1:1/", "-D", "nowhere.json"],
+    ),
+    (
+        "a report that is not there",
+        104,
+        &["report", "nowhere.json"],
+    ),
+    ("a report that is none", 104, &["report", "plan.toml"]),
+];
 
 #[test]
 fn of_the_plan() {
@@ -165,73 +231,7 @@ fn of_the_plan() {
     world.write("later.toml", format!("{table}{load}stages = []\n"));
     world.write("empty.toml", "");
     world.write("absent.toml", "[scenarios.a]\nfile = 'nowhere.wasm'\n");
-    let text = told(
-        &world,
-        &[
-            ("no such plan", 104, &["run", "nowhere.toml"]),
-            ("not TOML", 104, &["run", "syntax.toml"]),
-            ("a misspelt key", 104, &["run", "unknown.toml"]),
-            ("a key of a later version", 104, &["run", "later.toml"]),
-            ("nothing in it", 104, &["run", "empty.toml"]),
-            ("its scenario is not there", 107, &["run", "absent.toml"]),
-            (
-                "a flag that contradicts it",
-                104,
-                &["run", "open.toml", "--vus", "3"],
-            ),
-            (
-                "flags that contradict each other",
-                104,
-                &["run", "idle.wasm", "--rate", "5/s", "--iterations", "5"],
-            ),
-            (
-                "how many and not how long",
-                104,
-                &["run", "idle.wasm", "--vus", "5"],
-            ),
-            (
-                "a rate and not how long",
-                104,
-                &["run", "idle.wasm", "--rate", "5/s"],
-            ),
-            (
-                "a scenario that the guest has not",
-                104,
-                &["run", "plan.toml", "--scenario", "check"],
-            ),
-            (
-                "a tag that is taken",
-                104,
-                &["run", "plan.toml", "--tag", "status=1"],
-            ),
-            (
-                "a report in a directory that is not there",
-                104,
-                &["run", "plan.toml", "--report", "nowhere/run.json"],
-            ),
-            (
-                "a host that is none",
-                104,
-                &["run", "plan.toml", "--allow-host", "http://a/"],
-            ),
-            (
-                "a certificate that is not there",
-                104,
-                &["run", "plan.toml", "--cacert", "nowhere.pem"],
-            ),
-            (
-                "a body that is not there",
-                104,
-                &["quick", "http://127.0.0.1:1/", "-D", "nowhere.json"],
-            ),
-            (
-                "a report that is not there",
-                104,
-                &["report", "nowhere.json"],
-            ),
-            ("a report that is none", 104, &["report", "plan.toml"]),
-        ],
-    );
+    let text = told(&world, PLANS);
     stable().bind(|| assert_snapshot!("mistakes-of-the-plan", text));
 }
 

@@ -32,7 +32,12 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let sender = sender.clone();
-                thread::spawn(move || serve(stream, manner, || drop(sender.send(()))));
+                thread::spawn(move || {
+                    serve(stream, manner, || {
+                        // Nobody may be left who waits for it.
+                        let _ = sender.send(());
+                    });
+                });
             }
         });
         Server { address, asked }

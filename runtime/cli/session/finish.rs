@@ -249,69 +249,58 @@ mod tests {
 
     #[test]
     fn every_end_has_its_code() {
+        use Judgement::{Invalid, Unjudged};
         let why = || "because".to_owned();
         let rows = [
-            ("ended by its plan", vec![], Judgement::Unjudged, false, 0),
-            (
-                "Ctrl-C",
-                vec![EndCause::Signal],
-                Judgement::Unjudged,
-                false,
-                105,
-            ),
+            ("ended by its plan", vec![], Unjudged, false, 0),
+            ("Ctrl-C", vec![EndCause::Signal], Unjudged, false, 105),
             (
                 "Ctrl-C before anything was answered",
                 vec![EndCause::Signal],
-                Judgement::Invalid,
+                Invalid,
                 false,
                 105,
             ),
             (
                 "the scenario had enough",
                 vec![EndCause::Aborted(why())],
-                Judgement::Unjudged,
+                Unjudged,
                 false,
                 108,
             ),
             (
                 "set-up failed",
                 vec![EndCause::SetupFailed(why())],
-                Judgement::Unjudged,
+                Unjudged,
                 false,
                 100,
             ),
             (
                 "tear-down failed",
                 vec![EndCause::TeardownFailed(why())],
-                Judgement::Unjudged,
+                Unjudged,
                 false,
                 101,
             ),
             (
                 "init failed",
                 vec![EndCause::InitFailed(why())],
-                Judgement::Unjudged,
+                Unjudged,
                 false,
                 107,
             ),
-            (
-                "a bug",
-                vec![EndCause::Broken(why())],
-                Judgement::Invalid,
-                false,
-                1,
-            ),
+            ("a bug", vec![EndCause::Broken(why())], Invalid, false, 1),
             (
                 "nothing answered",
                 vec![EndCause::Unanswered],
-                Judgement::Invalid,
+                Invalid,
                 false,
                 111,
             ),
             (
                 "nothing answered, and that was allowed",
                 vec![EndCause::Unanswered],
-                Judgement::Invalid,
+                Invalid,
                 true,
                 0,
             ),

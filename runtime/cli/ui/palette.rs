@@ -34,11 +34,6 @@ impl Palette {
         self.paint("1", text)
     }
 
-    /// What may be overlooked.
-    pub(crate) fn dim(self, text: impl Display) -> String {
-        self.paint("2", text)
-    }
-
     /// Select Graphic Rendition, ECMA-48 section 8.3.117.
     fn paint(self, parameters: &str, text: impl Display) -> String {
         if self.on {

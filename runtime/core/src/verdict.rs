@@ -392,97 +392,100 @@ mod tests {
         );
     }
 
+    type Change = fn(&mut RunCounts);
+
+    /// What is done to the counts of a good run, and the rule that this breaks.
+    const BROKEN: [(&str, Change, &str); 15] = [
+        (
+            "one time-out in 210 becomes a lack of ports",
+            |c| {
+                c.funnel.failed.swap(
+                    ErrorKind::Timeout as usize,
+                    ErrorKind::GeneratorLimit as usize,
+                )
+            },
+            "generator-limit",
+        ),
+        (
+            "arrivals were dropped because the scheduler lagged",
+            |c| c.iterations.dropped = [9, 1, 0, 0],
+            "generator-drops",
+        ),
+        (
+            "arrivals were dropped for want of ports",
+            |c| c.iterations.dropped = [9, 0, 1, 0],
+            "generator-drops",
+        ),
+        (
+            "an arrival is unaccounted for",
+            |c| c.iterations.offered += 1,
+            "invariant-iterations",
+        ),
+        (
+            "an iteration did not end",
+            |c| c.iterations.interrupted -= 1,
+            "invariant-iteration-ends",
+        ),
+        (
+            "an iteration was not recorded",
+            |c| (c.totals.iterations, c.intervals.iterations) = (98, 98),
+            "invariant-iteration-samples",
+        ),
+        (
+            "more exchanges ended than began",
+            |c| c.funnel.attempted = 208,
+            "invariant-exchanges",
+        ),
+        (
+            "an exchange was lost",
+            |c| c.totals.exchanges_with_aside -= 1,
+            "invariant-exchange-samples",
+        ),
+        (
+            "an exchange was counted twice",
+            |c| c.totals.exchanges_with_aside += 1,
+            "invariant-exchange-samples",
+        ),
+        (
+            "time is unaccounted for",
+            |c| c.totals.tare_ns -= 20_000,
+            "invariant-tare-sum",
+        ),
+        (
+            "time is counted twice, with nothing cut short",
+            |c| {
+                (c.iterations.interrupted, c.iterations.completed) = (0, 98);
+                (c.totals.iterations, c.intervals.iterations) = (100, 100);
+                c.funnel.attempted = 209;
+                c.totals.phases_ns += 20_000;
+            },
+            "invariant-tare-sum",
+        ),
+        (
+            "a call outlived its iteration",
+            |c| c.calls_outside_iterations = 1,
+            "invariant-request-within-iteration",
+        ),
+        (
+            "a second is missing",
+            |c| c.intervals.answered -= 1,
+            "invariant-interval-sums",
+        ),
+        (
+            "a check is missing from the seconds",
+            |c| c.intervals.checks -= 1,
+            "invariant-interval-sums",
+        ),
+        (
+            "a percentile is past the maximum",
+            |c| c.totals.disordered_trends = 1,
+            "invariant-percentiles",
+        ),
+    ];
+
     #[test]
     fn each_rule_fires_for_what_it_is_about() {
-        type Change = fn(&mut RunCounts);
-        let table: [(&str, Change, &str); 15] = [
-            (
-                "one time-out in 210 becomes a lack of ports",
-                |c| {
-                    c.funnel.failed.swap(
-                        ErrorKind::Timeout as usize,
-                        ErrorKind::GeneratorLimit as usize,
-                    )
-                },
-                "generator-limit",
-            ),
-            (
-                "arrivals were dropped because the scheduler lagged",
-                |c| c.iterations.dropped = [9, 1, 0, 0],
-                "generator-drops",
-            ),
-            (
-                "arrivals were dropped for want of ports",
-                |c| c.iterations.dropped = [9, 0, 1, 0],
-                "generator-drops",
-            ),
-            (
-                "an arrival is unaccounted for",
-                |c| c.iterations.offered += 1,
-                "invariant-iterations",
-            ),
-            (
-                "an iteration did not end",
-                |c| c.iterations.interrupted -= 1,
-                "invariant-iteration-ends",
-            ),
-            (
-                "an iteration was not recorded",
-                |c| (c.totals.iterations, c.intervals.iterations) = (98, 98),
-                "invariant-iteration-samples",
-            ),
-            (
-                "more exchanges ended than began",
-                |c| c.funnel.attempted = 208,
-                "invariant-exchanges",
-            ),
-            (
-                "an exchange was lost",
-                |c| c.totals.exchanges_with_aside -= 1,
-                "invariant-exchange-samples",
-            ),
-            (
-                "an exchange was counted twice",
-                |c| c.totals.exchanges_with_aside += 1,
-                "invariant-exchange-samples",
-            ),
-            (
-                "time is unaccounted for",
-                |c| c.totals.tare_ns -= 20_000,
-                "invariant-tare-sum",
-            ),
-            (
-                "time is counted twice, with nothing cut short",
-                |c| {
-                    (c.iterations.interrupted, c.iterations.completed) = (0, 98);
-                    (c.totals.iterations, c.intervals.iterations) = (100, 100);
-                    c.funnel.attempted = 209;
-                    c.totals.phases_ns += 20_000;
-                },
-                "invariant-tare-sum",
-            ),
-            (
-                "a call outlived its iteration",
-                |c| c.calls_outside_iterations = 1,
-                "invariant-request-within-iteration",
-            ),
-            (
-                "a second is missing",
-                |c| c.intervals.answered -= 1,
-                "invariant-interval-sums",
-            ),
-            (
-                "a check is missing from the seconds",
-                |c| c.intervals.checks -= 1,
-                "invariant-interval-sums",
-            ),
-            (
-                "a percentile is past the maximum",
-                |c| c.totals.disordered_trends = 1,
-                "invariant-percentiles",
-            ),
-        ];
-        for (sentence, change, rule) in table {
+        for (sentence, change, rule) in BROKEN {
             assert_eq!(fired(change), [rule], "{sentence}");
         }
     }

@@ -190,89 +190,91 @@ mod tests {
         AllowList::new(&entries).unwrap()
     }
 
+    /// The entries, a host, whether it may be reached, and why.
+    const HOSTS: &[(&[&str], &str, bool, &str)] = &[
+        (&[], "localhost", true, "loopback is always in, by name"),
+        (&[], "127.8.9.1", true, "loopback is the whole of 127/8"),
+        (&[], "::1", true, "loopback is always in, IPv6"),
+        (
+            &[],
+            "::ffff:127.0.0.1",
+            true,
+            "an IPv4 address in IPv6 clothes is that IPv4 address",
+        ),
+        (
+            &[],
+            "example.com",
+            false,
+            "everything else is out by default",
+        ),
+        (
+            &["Shop.Example"],
+            "shop.example",
+            true,
+            "names have no case",
+        ),
+        (
+            &["shop.example"],
+            "shop.example.",
+            true,
+            "the root's dot does not matter",
+        ),
+        (
+            &["shop.example"],
+            "a.shop.example",
+            false,
+            "an exact name does not cover its subdomains",
+        ),
+        (
+            &["*.example"],
+            "shop.example",
+            true,
+            "a suffix covers subdomains",
+        ),
+        (
+            &["*.example"],
+            "example",
+            false,
+            "a suffix does not cover the domain itself",
+        ),
+        (
+            &["*.example"],
+            "badexample",
+            false,
+            "a suffix begins at a label",
+        ),
+        (
+            &["bücher.example"],
+            "xn--bcher-kva.example",
+            true,
+            "entries in Unicode mean the encoded host",
+        ),
+        (
+            &["10.0.0.0/8"],
+            "10.255.0.1",
+            true,
+            "a network covers its addresses",
+        ),
+        (&["10.0.0.0/8"], "11.0.0.1", false, "and no others"),
+        (&["fd00::/8"], "fd12::1", true, "IPv6 networks too"),
+        (
+            &["[fd00::1]"],
+            "fd00::1",
+            true,
+            "brackets around IPv6 are taken off",
+        ),
+        (
+            &["0.0.0.0/0"],
+            "8.8.8.8",
+            true,
+            "a prefix of no bits covers the family",
+        ),
+        (&["*"], "8.8.8.8", true, "a star allows everything"),
+    ];
+
     #[test]
     fn hosts_are_allowed_as_the_entries_say() {
-        let rows: &[(&[&str], &str, bool, &str)] = &[
-            (&[], "localhost", true, "loopback is always in, by name"),
-            (&[], "127.8.9.1", true, "loopback is the whole of 127/8"),
-            (&[], "::1", true, "loopback is always in, IPv6"),
-            (
-                &[],
-                "::ffff:127.0.0.1",
-                true,
-                "an IPv4 address in IPv6 clothes is that IPv4 address",
-            ),
-            (
-                &[],
-                "example.com",
-                false,
-                "everything else is out by default",
-            ),
-            (
-                &["Shop.Example"],
-                "shop.example",
-                true,
-                "names have no case",
-            ),
-            (
-                &["shop.example"],
-                "shop.example.",
-                true,
-                "the root's dot does not matter",
-            ),
-            (
-                &["shop.example"],
-                "a.shop.example",
-                false,
-                "an exact name does not cover its subdomains",
-            ),
-            (
-                &["*.example"],
-                "shop.example",
-                true,
-                "a suffix covers subdomains",
-            ),
-            (
-                &["*.example"],
-                "example",
-                false,
-                "a suffix does not cover the domain itself",
-            ),
-            (
-                &["*.example"],
-                "badexample",
-                false,
-                "a suffix begins at a label",
-            ),
-            (
-                &["bücher.example"],
-                "xn--bcher-kva.example",
-                true,
-                "entries in Unicode mean the encoded host",
-            ),
-            (
-                &["10.0.0.0/8"],
-                "10.255.0.1",
-                true,
-                "a network covers its addresses",
-            ),
-            (&["10.0.0.0/8"], "11.0.0.1", false, "and no others"),
-            (&["fd00::/8"], "fd12::1", true, "IPv6 networks too"),
-            (
-                &["[fd00::1]"],
-                "fd00::1",
-                true,
-                "brackets around IPv6 are taken off",
-            ),
-            (
-                &["0.0.0.0/0"],
-                "8.8.8.8",
-                true,
-                "a prefix of no bits covers the family",
-            ),
-            (&["*"], "8.8.8.8", true, "a star allows everything"),
-        ];
-        for (entries, host, allowed, why) in rows {
+        for (entries, host, allowed, why) in HOSTS {
             assert_eq!(
                 list(entries).allows_host(host),
                 *allowed,

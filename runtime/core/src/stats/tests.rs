@@ -98,6 +98,16 @@ fn key(shard: &mut Shard, name: &str, outcome: Outcome, status: u16) -> SeriesKe
     }
 }
 
+fn check(shard: &mut Shard, name: u8, passed: bool, cpu_ns: u64) {
+    let key = CheckKey {
+        scenario: shard.symbol("s"),
+        group: Symbol::NONE,
+        check: shard.symbol(&format!("check {name}")),
+        tags: TagSet::EMPTY,
+    };
+    shard.check(key, passed, Some(cpu_ns), 5);
+}
+
 fn record(shard: &mut Shard, happening: &Happening) {
     let scenario = shard.symbol("s");
     match *happening {
@@ -149,16 +159,7 @@ fn record(shard: &mut Shard, happening: &Happening) {
             name,
             passed,
             cpu_ns,
-        } => {
-            let check = shard.symbol(&format!("check {name}"));
-            let key = CheckKey {
-                scenario,
-                group: Symbol::NONE,
-                check,
-                tags: TagSet::EMPTY,
-            };
-            shard.check(key, passed, Some(cpu_ns), 5);
-        }
+        } => check(shard, name, passed, cpu_ns),
         Happening::Custom { name, value } => {
             let metric = shard.symbol(&format!("own_{name}"));
             let kind =

@@ -43,20 +43,18 @@ fn outcome(text: &str, totals: &Totals) -> ThresholdOutcome {
     evaluate(&[parse(text)], totals)[0].outcome
 }
 
-#[test]
-fn thresholds_are_read_as_k6_writes_them() {
-    let bare = Scale::Bare;
-    let ns = Scale::Nanoseconds;
+/// What is written, and what is read of it: aggregation, comparison, limit and the limit's scale.
+const READINGS: [(&str, &str, Aggregation, Comparison, f64, Scale); 17] = {
     use Aggregation::*;
     use Comparison::*;
-    let table = [
+    [
         (
             "a percentile",
             "http_req_duration: p(95)<200",
             Percentile(95.0),
             Less,
             200.0,
-            bare,
+            Scale::Bare,
         ),
         (
             "with a fraction",
@@ -64,7 +62,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Percentile(99.9),
             LessOrEqual,
             200.0,
-            bare,
+            Scale::Bare,
         ),
         (
             "the ends of the range",
@@ -72,7 +70,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Percentile(100.0),
             Less,
             200.0,
-            bare,
+            Scale::Bare,
         ),
         (
             "the mean, with a unit",
@@ -80,7 +78,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Average,
             LessOrEqual,
             1e9,
-            ns,
+            Scale::Nanoseconds,
         ),
         (
             "the median",
@@ -88,7 +86,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Median,
             Less,
             1.5e6,
-            ns,
+            Scale::Nanoseconds,
         ),
         (
             "the extremes",
@@ -96,7 +94,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Max,
             Less,
             5000.0,
-            bare,
+            Scale::Bare,
         ),
         (
             "a share",
@@ -104,7 +102,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Rate,
             Less,
             0.01,
-            bare,
+            Scale::Bare,
         ),
         (
             "a share in percent",
@@ -120,7 +118,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Count,
             Greater,
             1000.0,
-            bare,
+            Scale::Bare,
         ),
         (
             "a sum of bytes",
@@ -136,25 +134,32 @@ fn thresholds_are_read_as_k6_writes_them() {
             Rate,
             GreaterOrEqual,
             100.0,
-            bare,
+            Scale::Bare,
         ),
-        ("a level", "vus: value==10", Value, Equal, 10.0, bare),
+        ("a level", "vus: value==10", Value, Equal, 10.0, Scale::Bare),
         (
             "a level of the generator's health",
             "gen_cpu: max<0.8",
             Max,
             Less,
             0.8,
-            bare,
+            Scale::Bare,
         ),
-        ("inequality", "checks: rate!=0", Rate, NotEqual, 0.0, bare),
+        (
+            "inequality",
+            "checks: rate!=0",
+            Rate,
+            NotEqual,
+            0.0,
+            Scale::Bare,
+        ),
         (
             "blanks everywhere",
             "  http_req_duration :  p( 95 )  <  200  ms ",
             Percentile(95.0),
             Less,
             2e8,
-            ns,
+            Scale::Nanoseconds,
         ),
         (
             "the Greek letter",
@@ -162,7 +167,7 @@ fn thresholds_are_read_as_k6_writes_them() {
             Percentile(50.0),
             Less,
             1e5,
-            ns,
+            Scale::Nanoseconds,
         ),
         (
             "a metric of the scenario's own",
@@ -170,10 +175,14 @@ fn thresholds_are_read_as_k6_writes_them() {
             Min,
             Greater,
             -5.0,
-            bare,
+            Scale::Bare,
         ),
-    ];
-    for (sentence, text, aggregation, comparison, limit, scale) in table {
+    ]
+};
+
+#[test]
+fn thresholds_are_read_as_k6_writes_them() {
+    for (sentence, text, aggregation, comparison, limit, scale) in READINGS {
         let condition = parse(text).condition;
         assert_eq!(
             condition,

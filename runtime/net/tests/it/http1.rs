@@ -32,81 +32,83 @@ fn case_070_keep_alive_opens_one_connection_for_all_requests() {
     );
 }
 
+/// What is special, the method, the response, its body, and whether the connection can be used again.
+const RESPONSES: &[(&str, Method, &str, &str, bool)] = &[
+    (
+        "content-length",
+        Method::GET,
+        "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc",
+        "abc",
+        true,
+    ),
+    (
+        "chunked",
+        Method::GET,
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\ntrailer: t\r\n\r\n",
+        "abcde",
+        true,
+    ),
+    (
+        "an empty body",
+        Method::GET,
+        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+        "",
+        true,
+    ),
+    (
+        "case 49: HEAD with content-length",
+        Method::HEAD,
+        "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n",
+        "",
+        true,
+    ),
+    (
+        "case 49: HEAD with chunked",
+        Method::HEAD,
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+        "",
+        true,
+    ),
+    (
+        "204 has no body",
+        Method::GET,
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "",
+        true,
+    ),
+    (
+        "304 has no body, whatever its length says",
+        Method::GET,
+        "HTTP/1.1 304 Not Modified\r\ncontent-length: 10\r\n\r\n",
+        "",
+        true,
+    ),
+    (
+        "case 78: interim responses are not the response",
+        Method::GET,
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na",
+        "a",
+        true,
+    ),
+    (
+        "HTTP/1.0 without keep-alive",
+        Method::GET,
+        "HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na",
+        "a",
+        false,
+    ),
+    (
+        "case 50: connection: close",
+        Method::GET,
+        "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\na",
+        "a",
+        false,
+    ),
+];
+
 #[test]
 fn responses_end_where_their_framing_says() {
-    let rows: &[(&str, Method, &str, &str, bool)] = &[
-        (
-            "content-length",
-            Method::GET,
-            "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc",
-            "abc",
-            true,
-        ),
-        (
-            "chunked",
-            Method::GET,
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\ntrailer: t\r\n\r\n",
-            "abcde",
-            true,
-        ),
-        (
-            "an empty body",
-            Method::GET,
-            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-            "",
-            true,
-        ),
-        (
-            "case 49: HEAD with content-length",
-            Method::HEAD,
-            "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n",
-            "",
-            true,
-        ),
-        (
-            "case 49: HEAD with chunked",
-            Method::HEAD,
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
-            "",
-            true,
-        ),
-        (
-            "204 has no body",
-            Method::GET,
-            "HTTP/1.1 204 No Content\r\n\r\n",
-            "",
-            true,
-        ),
-        (
-            "304 has no body, whatever its length says",
-            Method::GET,
-            "HTTP/1.1 304 Not Modified\r\ncontent-length: 10\r\n\r\n",
-            "",
-            true,
-        ),
-        (
-            "case 78: interim responses are not the response",
-            Method::GET,
-            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na",
-            "a",
-            true,
-        ),
-        (
-            "HTTP/1.0 without keep-alive",
-            Method::GET,
-            "HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na",
-            "a",
-            false,
-        ),
-        (
-            "case 50: connection: close",
-            Method::GET,
-            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\na",
-            "a",
-            false,
-        ),
-    ];
-    for (what, method, response, body, reusable) in rows {
+    for (what, method, response, body, reusable) in RESPONSES {
         let peer = Peer::answering(*response);
         let user = run_user(async |user| {
             for _ in 0..2 {

@@ -40,6 +40,11 @@ pub(super) fn link(http: &mut LinkerInstance<'_, State>) -> Result<()> {
             request(&mut store, &this, |request| request.remove_header(&name))
         },
     )?;
+    link_rest(http)
+}
+
+/// What concerns neither the URL nor the header.
+fn link_rest(http: &mut LinkerInstance<'_, State>) -> Result<()> {
     http.func_wrap(
         "[method]request.set-body",
         |mut store: Context<'_>, (this, body): (Resource<Request>, Bytes)| {
