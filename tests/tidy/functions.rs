@@ -57,7 +57,7 @@ struct Function {
 /// All functions, the longest first.
 fn lengths(tree: &Tree) -> Vec<Function> {
     let mut functions = tree.rust().flat_map(of_file).collect::<Vec<_>>();
-    functions.sort_by(|a, b| b.lines.cmp(&a.lines));
+    functions.sort_by_key(|function| std::cmp::Reverse(function.lines));
     functions
 }
 

@@ -156,9 +156,7 @@ pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
 }
 
 /// One of a few words, which help and completions list; what else was typed is answered by the word's own type.
-pub(super) fn word<T>(
-    words: &'static [&'static str],
-) -> impl TypedValueParser<Value = T> + Clone + Send + Sync + 'static
+pub(super) fn word<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Clone + Send + Sync + 'static,
     T::Err: std::error::Error + Send + Sync + 'static,

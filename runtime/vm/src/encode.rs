@@ -94,6 +94,10 @@ impl<'a> Outline<'a> {
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the form that `map_err` takes"
+)]
 fn not_wasm(error: wasmparser::BinaryReaderError) -> LoadError {
     LoadError::NotWasm(format!("{} at byte {}", error.message(), error.offset()))
 }

@@ -107,6 +107,10 @@ impl Need {
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the form that `map_err` takes"
+)]
 fn unreadable(error: wasmparser::BinaryReaderError) -> LoadError {
     LoadError::NotWasm(error.to_string())
 }

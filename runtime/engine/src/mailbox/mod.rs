@@ -78,7 +78,8 @@ pub(crate) struct Ended {
     pub(crate) retired: Option<String>,
 }
 
-/// What a host call waits for.
+/// What a host call waits for. Nearly all are replies: a box would cost an allocation a request to make the rest smaller.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one")]
 enum Answer {
     Reply(HttpReply),
     Woke,

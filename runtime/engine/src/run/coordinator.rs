@@ -10,7 +10,7 @@
 //! It runs on the caller's thread and does nothing but wait for news, so that observers are called from one thread, in order.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use nettare_core::event::{Interval, RunEvent};
@@ -371,10 +371,7 @@ impl<'a> Coordinator<'a> {
     /// The next news; none when there is none until `until_ns` on the monotonic clock.
     fn next_news(&self, until_ns: u64) -> Option<(usize, News)> {
         let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
-        match self.news.recv_timeout(left) {
-            Ok(news) => Some(news),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.news.recv_timeout(left).ok()
     }
 
     /// Takes in news that need no answer; answers whether the run cannot go on.

@@ -75,7 +75,7 @@ impl WorkerThread {
             .name(format!("io-{index}"))
             .spawn(move || {
                 affinity::pin(seed.cpu);
-                if let Err(error) = run(seed, receiver, news.clone()) {
+                if let Err(error) = run(&seed, receiver, news.clone()) {
                     let _ = news.send((index, News::Broken(format!("worker {index}: {error}"))));
                 }
             })?;
@@ -93,13 +93,13 @@ impl WorkerThread {
     }
 }
 
-fn run(seed: Seed, mut orders: UnboundedReceiver<Order>, news: NewsSender) -> io::Result<()> {
+fn run(seed: &Seed, mut orders: UnboundedReceiver<Order>, news: NewsSender) -> io::Result<()> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder
         .enable_all()
         .build_local(tokio::runtime::LocalOptions::default())?;
     let outbox = Arc::new(Outbox::default());
-    let guests = guest_thread(&seed, &outbox)?;
+    let guests = guest_thread(seed, &outbox)?;
     runtime.block_on(async {
         let base = Base {
             timer: Timer::new()?,
@@ -107,9 +107,9 @@ fn run(seed: Seed, mut orders: UnboundedReceiver<Order>, news: NewsSender) -> io
             news,
             sender: guests.as_ref().map(GuestThread::sender),
         };
-        let worker = worker(&seed, &base);
+        let worker = worker(seed, &base);
         // `setup` and `teardown` are outside totals and thresholds: they have a client and a recorder of their own.
-        let hooks = self::worker(&seed, &base);
+        let hooks = self::worker(seed, &base);
         spawn_helpers(&worker, &hooks);
         while let Some(order) = orders.recv().await {
             match order {

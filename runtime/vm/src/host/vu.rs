@@ -40,6 +40,10 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the form that `func_wrap` takes"
+)]
 fn env(store: Context<'_>, (name,): (WasmStr,)) -> wasmtime::Result<(Option<String>,)> {
     let name = name.to_str(&store)?;
     Ok((store.data().run.env.get(name.as_ref()).cloned(),))

@@ -12,8 +12,7 @@ use nettare_core::sample::{Arrival, CallTiming, ErrorKind, Failure, Phases, Stam
 use nettare_core::stats::{MetricKind, SeriesId, SeriesKey, Shard, Symbol, TagSet, Unit};
 use nettare_vm::{
     Cancelled, Guest, GuestOptions, Host, HttpReply, HttpRequest, HttpResponse, IterationEnd,
-    LogLevel, MetricInfo, MetricKind, Record, Registry, RunStart, SeriesId, SeriesInfo, Unit, Vu,
-    VuLimits, VuSetup,
+    LogLevel, MetricInfo, Record, Registry, RunStart, SeriesInfo, Vu, VuLimits, VuSetup,
 };
 
 /// A value that comes later, from anywhere.

@@ -282,6 +282,10 @@ mod tests {
             "headers and body are not part of a name"
         );
         let plain = sent(&mut one).id;
+        #[expect(
+            clippy::type_complexity,
+            reason = "a table of what is done and what comes of it"
+        )]
         let changes: [(&str, fn(&mut Request)); 4] = [
             ("url", |request| {
                 request.set_url("http://x.test/2".to_owned())
@@ -323,6 +327,10 @@ mod tests {
     #[test]
     fn nonsense_is_told_when_it_is_sent() {
         let long = "x".repeat(2000);
+        #[expect(
+            clippy::type_complexity,
+            reason = "a table of what is done and what comes of it"
+        )]
         let rows: [(&str, &dyn Fn(&mut Request)); 8] = [
             ("header's name", &|request| request.set_header("a b", "1")),
             ("control character", &|request| {
