@@ -1,6 +1,6 @@
 //! Why a guest could not be loaded, and how a guest fails while it runs.
 
-use wasmtime::{Trap, WasmBacktrace};
+use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
 
 use crate::limits::{GUEST_STACK_BYTES, Stop};
 
@@ -65,7 +65,7 @@ pub enum LoadError {
     Pool(String),
     /// `describe` failed.
     #[error("the guest failed in `describe`: {0}")]
-    Describe(#[source] GuestFailure),
+    Describe(GuestFailure),
 }
 
 /// How a guest fails while it runs. Data for the report; nothing here stops the process.
@@ -146,6 +146,9 @@ impl GuestFailure {
             };
         }
         let message = error.root_cause().to_string();
+        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+            return GuestFailure::Instantiate(message);
+        }
         if error.downcast_ref::<Trap>() == Some(&Trap::StackOverflow) {
             let message = format!(
                 "the guest's calls are nested too deep (limit `guest-stack`, {GUEST_STACK_BYTES} bytes)"

@@ -75,9 +75,9 @@ fn a_missing_allocator_is_named() {
 
 #[test]
 fn what_is_not_webassembly_says_so() {
-    insta::assert_snapshot!(refused_bytes(b""), @"");
-    insta::assert_snapshot!(refused_bytes(b"#!/bin/sh"), @"");
-    insta::assert_snapshot!(refused_bytes(b"(module)"), @"");
+    insta::assert_snapshot!(refused_bytes(b""));
+    insta::assert_snapshot!(refused_bytes(b"#!/bin/sh"));
+    insta::assert_snapshot!(refused_bytes(b"(module)"));
 }
 
 #[test]
@@ -86,14 +86,14 @@ fn a_guest_that_traps_in_describe_says_where() {
         r#"(func $boom (export "describe") (result i32) unreachable)"#,
         "(call $ok)",
     );
-    insta::assert_snapshot!(refused(&text), @"");
+    insta::assert_snapshot!(refused(&text));
 }
 
 #[test]
 fn a_guest_that_starts_with_too_much_memory_is_refused() {
     let text = r#"(module (memory (export "memory") 2000)
         (func (export "run") (param i32 i64 i64 i64) (result i32) (i32.const 0)))"#;
-    insta::assert_snapshot!(refused(text), @"");
+    insta::assert_snapshot!(refused(text));
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl Stage {
             registry: Arc::clone(&self.registry),
             env: Arc::new(BTreeMap::from(env)),
             seed: self.seed,
-            run_start: RunStart::default(),
+            run_start: started(),
             limits: self.limits,
         }
     }
@@ -373,4 +373,11 @@ pub(crate) fn wasm(text: &str) -> Vec<u8> {
     let end = out.rfind(')').unwrap();
     out.insert_str(end, &data);
     wat::parse_str(&out).unwrap_or_else(|error| panic!("{error}\n{out}"))
+}
+
+/// A run that started when the clock did, or as good as: `now` is the monotonic clock.
+fn started() -> RunStart {
+    let start = RunStart::default();
+    start.set(1);
+    start
 }
