@@ -1,13 +1,11 @@
 //! How runs end: by their plan, by a signal, by a server that is not there, by a scenario that fails; and by which code.
 
-use std::process::Child;
-
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::server::{Manner, Server, nobody};
 use super::{module, scenario, world_with_idle_scenario};
-use crate::support::nettare::{Finished, World};
+use crate::support::nettare::World;
 
 fn report(world: &World, name: &str) -> Value {
     serde_json::from_str(&world.read(name)).expect("a report is JSON")
@@ -15,22 +13,6 @@ fn report(world: &World, name: &str) -> Value {
 
 fn causes(report: &Value) -> Vec<String> {
     serde_json::from_value(report["run"]["exit"]["causes"].clone()).expect("causes are words")
-}
-
-fn signal(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .expect("a child has a pid");
-    kill_process(pid, signal).expect("the child lives");
-}
-
-fn wait(child: Child) -> Finished {
-    Finished::from(
-        child
-            .wait_with_output()
-            .expect("the child can be waited for"),
-    )
 }
 
 #[test]
@@ -230,8 +212,8 @@ fn the_first_signal_stops_a_run_and_the_report_is_complete() {
             "run.json",
         ]);
         server.wait_for_a_request();
-        signal(&child, which);
-        wait(child).expect_code(105);
+        child.signal(which);
+        child.finish().expect_code(105);
         let report = report(&world, "run.json");
         assert_eq!(causes(&report), ["stopped-by-signal"], "{name}");
         assert_eq!(
@@ -261,9 +243,9 @@ fn a_second_signal_cuts_off_what_is_under_way() {
     let child = world.start([&arguments[..], &["--report", "run.json"]].concat());
     server.wait_for_a_request();
     // Two of a kind sent at once arrive as one (signal(7), "standard signals do not queue").
-    signal(&child, Signal::INT);
-    signal(&child, Signal::TERM);
-    wait(child).expect_code(105);
+    child.signal(Signal::INT);
+    child.signal(Signal::TERM);
+    child.finish().expect_code(105);
     let report = report(&world, "run.json");
     assert_eq!(
         report["iterations"]["interrupted"], 1,
@@ -290,8 +272,8 @@ fn a_grace_of_nothing_ends_at_once() {
     ];
     let child = world.start([&arguments[..], &["--report", "run.json"]].concat());
     server.wait_for_a_request();
-    signal(&child, Signal::INT);
-    wait(child).expect_code(105);
+    child.signal(Signal::INT);
+    child.finish().expect_code(105);
     assert_eq!(report(&world, "run.json")["iterations"]["interrupted"], 1);
 }
 

@@ -7,8 +7,16 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use super::report::Report;
+
+/// How long a run that ought to end may take, whatever the machine is doing besides. Only a run that hangs gets here.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A folder that holds everything one test's runs read and write.
 pub(crate) struct World {
@@ -57,36 +65,97 @@ impl World {
         &self,
         arguments: impl IntoIterator<Item = A>,
     ) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nettare"));
+        self.prepared(Command::new(env!("CARGO_BIN_EXE_nettare")), arguments)
+    }
+
+    /// The command, to be run by another that takes it as its last arguments.
+    pub(crate) fn command_under<A: AsRef<OsStr>>(
+        &self,
+        by: &[&str],
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Command {
+        let mut command = Command::new(by[0]);
+        command.args(&by[1..]).arg(env!("CARGO_BIN_EXE_nettare"));
+        self.prepared(command, arguments)
+    }
+
+    fn prepared<A: AsRef<OsStr>>(
+        &self,
+        mut command: Command,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Command {
         command
             .args(arguments)
             .current_dir(self.work())
-            .stdin(Stdio::null());
-        command.env_clear();
-        for (name, folder) in [
+            .stdin(Stdio::null())
+            .env_clear();
+        let folders = [
             ("HOME", "home"),
             ("XDG_STATE_HOME", "state"),
             ("XDG_CACHE_HOME", "cache"),
             ("XDG_CONFIG_HOME", "config"),
-        ] {
-            command.env(name, self.folder.path().join(folder));
-        }
+        ];
+        command.envs(folders.map(|(name, folder)| (name, self.folder.path().join(folder))));
         command
     }
 
     /// Runs the command to its end.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Finished {
-        Finished::from(self.command(arguments).output().expect("the binary starts"))
+        self.start(arguments).finish()
     }
 
-    /// Starts the command and goes on; its output is piped.
-    pub(crate) fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Child {
-        self.command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts")
+    /// Starts the command and goes on.
+    pub(crate) fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Running {
+        Running::start(&mut self.command(arguments))
     }
+
+    /// The report that a run was told to write into the working folder.
+    pub(crate) fn report(&self, name: &str) -> Report {
+        Report::read(&self.work().join(name))
+    }
+}
+
+/// A run of the binary that goes on.
+pub(crate) struct Running(Child);
+
+impl Running {
+    /// Starts a command with its output piped.
+    pub(crate) fn start(command: &mut Command) -> Running {
+        Running(
+            command
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the binary starts"),
+        )
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, which: Signal) {
+        signal(&self.0, which);
+    }
+
+    /// Waits for the end. One that hangs is killed, and fails the test.
+    pub(crate) fn finish(self) -> Finished {
+        let id = Pid::from_child(&self.0);
+        let (sender, receiver) = mpsc::channel();
+        let waiting = std::thread::spawn(move || sender.send(self.0.wait_with_output()).is_ok());
+        let output = receiver.recv_timeout(PATIENCE);
+        if output.is_err() {
+            kill_process(id, Signal::KILL).expect("it has not ended");
+        }
+        waiting
+            .join()
+            .expect("the thread that waits does not panic");
+        let output = output.unwrap_or_else(|_| panic!("the run did not end within {PATIENCE:?}"));
+        Finished::from(output.expect("the run can be waited for"))
+    }
+}
+
+/// Sends a signal to a process that we started.
+pub(crate) fn signal(process: &Child, signal: Signal) {
+    kill_process(Pid::from_child(process), signal)
+        .expect("a process that was not waited for can be signalled");
 }
 
 /// A run of the binary that has ended.

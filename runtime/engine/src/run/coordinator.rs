@@ -235,7 +235,8 @@ impl<'a> Coordinator<'a> {
         self.process = before
             .zip(ProcessUse::now())
             .map(|(before, after)| after.since(before));
-        self.close_interval();
+        // Ends when the run does, to the nanosecond: a rate by the totals is a rate by the run's duration.
+        self.close_interval(self.duration_ns);
     }
 
     /// Asks every worker for what it has measured, and waits for all of them: an interval is the same second on each.
@@ -263,17 +264,17 @@ impl<'a> Coordinator<'a> {
                 None => break,
             }
         }
-        self.close_interval();
+        self.close_interval(self.clock.now_ns());
     }
 
-    fn close_interval(&mut self) {
+    fn close_interval(&mut self, end_ns: u64) {
         self.totals
             .gauge("vus", f64::from(self.vus.iter().sum::<u32>()));
         self.totals.gauge(
             "vus_max",
             f64::from(most_vus(&self.plan.scenarios[0].executor)),
         );
-        let interval = self.totals.close_interval(self.clock.now_ns());
+        let interval = self.totals.close_interval(end_ns);
         let event = RunEvent::Interval(interval);
         (self.observe)(&event);
         if let RunEvent::Interval(interval) = event {

@@ -1,0 +1,98 @@
+//! What the report says was sent is what the server saw.
+
+use crate::support::nettare::World;
+use crate::support::target;
+
+#[test]
+fn twenty_thousand_requests_are_counted_by_both_sides_alike() {
+    let (world, target) = (World::new(), target::spawn());
+    let arguments = [
+        "quick",
+        &format!("{}/", target.url()),
+        "-n",
+        "20000",
+        "-c",
+        "64",
+        "--report",
+        "run.json",
+    ];
+    world.run(arguments).expect_code(0);
+    let (report, counts) = (world.report("run.json"), target.counts());
+    report.assert_balanced();
+    assert_eq!(
+        (
+            counts.begun,
+            counts.finished,
+            counts.aborted,
+            counts.in_flight
+        ),
+        (20_000, 20_000, 0, 0)
+    );
+    assert_eq!(
+        (
+            report.count("/requests/attempted"),
+            report.count("/requests/answered")
+        ),
+        (20_000, 20_000)
+    );
+    assert_eq!(report.count("/iterations/completed"), 20_000);
+    assert_eq!(report.figure("http_reqs", "value"), 20_000.0);
+    for metric in [
+        "http_req_duration",
+        "http_req_gross",
+        "http_req_tare",
+        "iteration_duration",
+    ] {
+        assert_eq!(report.figure(metric, "count"), 20_000.0, "{metric}");
+    }
+}
+
+#[test]
+fn statuses_are_counted_as_the_server_gave_them() {
+    let (world, target) = (World::new(), target::spawn());
+    let url = format!("{}/flaky/30", target.url());
+    world
+        .run([
+            "quick", &url, "-n", "1000", "-c", "8", "--report", "run.json",
+        ])
+        .expect_code(0);
+    let report = world.report("run.json");
+    let given = &target.counts().routes["/flaky/{percent}"].finished;
+    assert_eq!((given[&200], given[&503]), (700, 300));
+    for (status, count) in given {
+        let of_status = report
+            .metrics()
+            .filter(|m| m["name"] == "http_reqs" && m["tags"]["status"] == status.to_string());
+        let counted = of_status
+            .map(|metric| metric["value"].as_u64().expect("a count"))
+            .sum::<u64>();
+        assert_eq!(counted, *count, "status {status}");
+    }
+}
+
+#[test]
+fn every_redirect_is_an_exchange_and_every_call_is_one_call() {
+    let (world, target) = (World::new(), target::spawn());
+    let url = format!("{}/redirect/3", target.url());
+    world
+        .run(["quick", &url, "-n", "50", "-c", "5", "--report", "run.json"])
+        .expect_code(0);
+    let (report, counts) = (world.report("run.json"), target.counts());
+    report.assert_balanced();
+    assert_eq!(
+        (counts.finished, report.count("/requests/answered")),
+        (200, 200),
+        "three redirects and the response"
+    );
+    assert_eq!(
+        report.figure("http_req_duration", "count"),
+        200.0,
+        "net is the exchange's"
+    );
+    assert_eq!(
+        report.figure("http_req_gross", "count"),
+        50.0,
+        "gross is the call's"
+    );
+    assert_eq!(report.count("/iterations/completed"), 50);
+}
