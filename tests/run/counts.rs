@@ -60,9 +60,10 @@ fn statuses_are_counted_as_the_server_gave_them() {
     let given = &target.counts().routes["/flaky/{percent}"].finished;
     assert_eq!((given[&200], given[&503]), (700, 300));
     for (status, count) in given {
+        let label = status.to_string();
         let of_status = report
             .metrics()
-            .filter(|m| m["name"] == "http_reqs" && m["tags"]["status"] == status.to_string());
+            .filter(|m| m["name"] == "http_reqs" && m["tags"]["status"] == label.as_str());
         let counted = of_status
             .map(|metric| metric["value"].as_u64().expect("a count"))
             .sum::<u64>();

@@ -55,6 +55,7 @@ pub(super) struct Coordinator<'a> {
     stopper: &'a Stopper,
     /// Requests to stop that were passed on.
     obeyed_stops: u32,
+    draining: bool,
     totals: Totals,
     intervals: Vec<Interval>,
     causes: Vec<EndCause>,
@@ -94,6 +95,7 @@ impl<'a> Coordinator<'a> {
             observe,
             stopper,
             obeyed_stops: 0,
+            draining: false,
             totals: Totals::new(job.plan.limits.series),
             intervals: Vec::new(),
             causes: Vec::new(),
@@ -383,7 +385,13 @@ impl<'a> Coordinator<'a> {
                 self.absorb(worker, *collected);
                 self.finished[worker] = true;
             }
-            News::Draining => (self.observe)(&RunEvent::Draining),
+            News::Draining => {
+                // Each worker says so; the run drains once.
+                if !self.draining {
+                    self.draining = true;
+                    (self.observe)(&RunEvent::Draining);
+                }
+            }
             News::Abort(why) => {
                 self.add_cause(EndCause::Aborted(why));
                 self.order_all_to_stop();
