@@ -20,14 +20,14 @@ mod page;
 mod requests;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use tempfile::TempDir;
 
-use crate::command;
 use crate::measure::cpus::{self, Pair};
 use crate::measure::server::Server;
+use crate::{command, guests};
 use goals::Goal;
 
 /// Measure what Nettare costs, and write docs/benchmarks.md.
@@ -140,15 +140,10 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// A guest, built from `examples`.
+/// Builds the guests, and gives the one of this name.
 pub(crate) fn guest(name: &str) -> anyhow::Result<PathBuf> {
-    let module = command::target_folder("guests")
-        .join(name)
-        .with_extension("wasm");
-    ensure!(
-        Path::is_file(&module),
-        "{} is not there; `cargo xtask guests` builds it",
-        module.display()
-    );
-    Ok(module)
+    let guests = guests::build_all()?;
+    let found = guests.into_iter().find(|guest| guest.name == name);
+    let guest = found.with_context(|| format!("there is no guest `{name}` in examples"))?;
+    Ok(guest.module)
 }
