@@ -40,8 +40,8 @@ pub(crate) struct Arguments {
     /// Seconds of load in each run
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=600))]
     seconds: u32,
-    /// Only what has this in its name: `TLS`, `800 KB`, `100×`
-    #[arg(long)]
+    /// Only what has this in its name (`TLS`, `800 KB`, `100×`), and no page: it would lack the rest
+    #[arg(long, requires = "dry_run")]
     only: Option<String>,
     /// Write nothing
     #[arg(long)]
@@ -63,15 +63,12 @@ struct Bench {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let bench = Bench::prepare(arguments)?;
-    let wanted = |case: &&plan::Case| {
-        arguments
-            .only
-            .as_ref()
-            .is_none_or(|part| case.to_string().contains(part))
-    };
+    let name_part = arguments.only.as_deref().unwrap_or_default();
     let mut judged = Vec::new();
-    for case in plan::CASES.iter().filter(wanted) {
-        judged.push(Judged::new(*case, pair::run_all(&bench, case)?));
+    for case in plan::cases() {
+        if case.to_string().contains(name_part) {
+            judged.push(Judged::new(case, pair::run_all(&bench, &case)));
+        }
     }
     let peers = peer::measure(&bench)?;
     let page = page::render(&bench, &judged, &peers)?;

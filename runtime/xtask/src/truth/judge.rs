@@ -34,11 +34,25 @@ impl Bound {
 pub(super) struct Judged {
     pub(super) case: Case,
     pairs: Vec<Pair>,
+    /// Why not all pairs could be run.
+    failure: Option<String>,
 }
 
 impl Judged {
-    pub(super) fn new(case: Case, pairs: Vec<Pair>) -> Judged {
-        Judged { case, pairs }
+    /// A case that could not be run does not hold; the others go on.
+    pub(super) fn new(case: Case, run: anyhow::Result<Vec<Pair>>) -> Judged {
+        match run {
+            Ok(pairs) => Judged {
+                case,
+                pairs,
+                failure: None,
+            },
+            Err(why) => Judged {
+                case,
+                pairs: Vec::new(),
+                failure: Some(format!("{why:#}")),
+            },
+        }
     }
 
     /// The median of a figure over the baselines, and over the overloaded runs.
@@ -69,6 +83,9 @@ impl Judged {
     }
 
     fn breaches(&self) -> Vec<String> {
+        if let Some(why) = &self.failure {
+            return vec![why.clone()];
+        }
         let mut breaches = Vec::new();
         breaches.extend(self.moved("net p50", &P50_BOUND, |f| f.net_p50));
         breaches.extend(self.moved("net p99", &P99_BOUND, |f| f.net_p99));
@@ -111,7 +128,7 @@ impl Judged {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::truth::plan::CASES;
+    use crate::truth::plan::cases;
 
     pub(in crate::truth) fn figures(net_p50: f64, net_p99: f64, gross_p50: f64) -> Figures {
         Figures {
@@ -125,20 +142,15 @@ pub(super) mod tests {
     }
 
     fn judged(overload: u32, baseline: Figures, overloaded: &[Figures]) -> Judged {
-        let case = CASES
+        let case = cases()
             .into_iter()
             .find(|case| case.overload == overload)
             .expect("there is such a case");
-        Judged::new(
-            case,
-            overloaded
-                .iter()
-                .map(|&overloaded| Pair {
-                    baseline,
-                    overloaded,
-                })
-                .collect(),
-        )
+        let pairs = overloaded.iter().map(|&overloaded| Pair {
+            baseline,
+            overloaded,
+        });
+        Judged::new(case, Ok(pairs.collect()))
     }
 
     #[test]
@@ -207,6 +219,13 @@ pub(super) mod tests {
         );
         assert!(judged(10, before, &[good, good, bad, good, good]).holds());
         assert!(!judged(10, before, &[good, bad, bad, good, bad]).holds());
+    }
+
+    #[test]
+    fn a_case_that_could_not_be_run_does_not_hold_and_says_why() {
+        let failed = Judged::new(cases()[0], Err(anyhow::anyhow!("no CPU")));
+        assert!(!failed.holds());
+        assert_eq!(failed.verdict(), "no CPU");
     }
 
     #[test]

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::truth::judge::tests::figures;
     use crate::truth::pair::Pair;
-    use crate::truth::plan::{Body, CASES, Speech};
+    use crate::truth::plan::{Body, Speech, cases};
 
     fn page(overloaded_p99: f64) -> String {
         let head = Head {
@@ -145,7 +145,7 @@ mod tests {
             alone_p50: 0.04,
             burdened_p50: 321.0,
         };
-        assemble(&head, &[Judged::new(CASES[1], vec![pair])], &[peer])
+        assemble(&head, &[Judged::new(cases()[1], Ok(vec![pair]))], &[peer])
     }
 
     #[test]

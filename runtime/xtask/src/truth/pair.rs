@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::Bench;
-use super::plan::{Case, Load, Speech, VUS};
+use super::plan::{Case, Load, VUS};
 use crate::measure::child;
 use crate::measure::figures::milliseconds;
 use crate::measure::report::Report;
@@ -37,15 +37,15 @@ pub(super) fn run_all(bench: &Bench, case: &Case) -> anyhow::Result<Vec<Pair>> {
     let target = Server::demo_target(
         &bench.nettare,
         bench.cpus.server,
-        case.speech == Speech::Tls,
+        case.speech.is_encrypted(),
     )?;
     let url = format!("{}{}", target.url, case.body.path());
     let mut pairs = Vec::new();
     for n in 1..=bench.pairs {
         let pair = Pair {
-            baseline: one(bench, &url, case.baseline())
+            baseline: one(bench, &url, case, case.baseline())
                 .with_context(|| format!("the baseline of {case} failed"))?,
-            overloaded: one(bench, &url, case.overloaded())
+            overloaded: one(bench, &url, case, case.overloaded())
                 .with_context(|| format!("{case} failed"))?,
         };
         let (before, after) = (pair.baseline, pair.overloaded);
@@ -64,7 +64,7 @@ pub(super) fn run_all(bench: &Bench, case: &Case) -> anyhow::Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-fn one(bench: &Bench, url: &str, load: Load) -> anyhow::Result<Figures> {
+fn one(bench: &Bench, url: &str, case: &Case, load: Load) -> anyhow::Result<Figures> {
     let report = bench.folder.path().join("report.json");
     let mut command = Command::new(&bench.nettare);
     command
@@ -90,7 +90,7 @@ fn one(bench: &Bench, url: &str, load: Load) -> anyhow::Result<Figures> {
         "--timestamps",
         "kernel",
         "--insecure-skip-tls-verify",
-        "--http1",
+        case.speech.flag(),
         "--quiet",
         "--allow-invalid",
     ]);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::Bench;
-use super::plan::{Body, CASES, Speech, VUS};
+use super::plan::{Body, Case, Speech, VUS, cases};
 use crate::measure::child;
 use crate::measure::server::Server;
 
@@ -27,7 +27,7 @@ pub(super) struct Peer {
     pub(super) burdened_p50: f64,
 }
 
-/// One row for each protocol and size; none when wrk is not installed.
+/// One row for each protocol that wrk speaks and each size; none when wrk is not installed.
 pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Peer>> {
     if Command::new("wrk").arg("-v").output().is_err() {
         eprintln!(
@@ -36,11 +36,12 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Peer>> {
         return Ok(Vec::new());
     }
     let mut peers = Vec::new();
-    for case in CASES.iter().filter(|case| case.overload == OVERLOAD) {
+    let fits = |case: &Case| case.overload == OVERLOAD && case.speech != Speech::Http2;
+    for case in cases().into_iter().filter(fits) {
         let target = Server::demo_target(
             &bench.nettare,
             bench.cpus.server,
-            case.speech == Speech::Tls,
+            case.speech.is_encrypted(),
         )?;
         let url = format!("{}{}", target.url, case.body.path());
         let run = |connections, burn_us| {

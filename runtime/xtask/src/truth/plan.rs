@@ -12,6 +12,8 @@ const BASELINE_LOAD: f64 = 0.05;
 pub(super) enum Speech {
     Http1,
     Tls,
+    /// Over TLS, where it is at home.
+    Http2,
 }
 
 /// The size of a response's body.
@@ -39,28 +41,27 @@ pub(super) struct Load {
     pub(super) burn_us: u32,
 }
 
-/// Every case.
-pub(super) const CASES: [Case; 12] = {
-    let mut cases = [Case {
-        speech: Speech::Http1,
-        body: Body::Small,
-        overload: 1,
-    }; 12];
-    let mut n = 0;
-    while n < 12 {
-        cases[n] = Case {
-            speech: if n < 6 { Speech::Http1 } else { Speech::Tls },
-            body: if n / 3 % 2 == 0 {
-                Body::Small
-            } else {
-                Body::Large
-            },
-            overload: [1, 10, 100][n % 3],
-        };
-        n += 1;
-    }
-    cases
-};
+/// How much too much, in units of the CPU there is.
+const OVERLOADS: [u32; 3] = [1, 10, 100];
+const SPEECHES: [Speech; 3] = [Speech::Http1, Speech::Tls, Speech::Http2];
+const BODIES: [Body; 2] = [Body::Small, Body::Large];
+
+/// Every case, in the order of the page.
+pub(super) fn cases() -> Vec<Case> {
+    let bodies = |speech| BODIES.into_iter().map(move |body| (speech, body));
+    let overloads = |(speech, body)| {
+        OVERLOADS.into_iter().map(move |overload| Case {
+            speech,
+            body,
+            overload,
+        })
+    };
+    SPEECHES
+        .into_iter()
+        .flat_map(bodies)
+        .flat_map(overloads)
+        .collect()
+}
 
 impl Case {
     /// One twentieth of the arrivals that would take all CPU, each with the smallest burden.
@@ -99,11 +100,26 @@ impl Body {
     }
 }
 
+impl Speech {
+    pub(super) fn is_encrypted(self) -> bool {
+        self != Speech::Http1
+    }
+
+    /// The generator's flag for it.
+    pub(super) fn flag(self) -> &'static str {
+        match self {
+            Speech::Http1 | Speech::Tls => "--http1",
+            Speech::Http2 => "--http2",
+        }
+    }
+}
+
 impl fmt::Display for Speech {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Speech::Http1 => "HTTP/1.1",
             Speech::Tls => "HTTP/1.1 over TLS",
+            Speech::Http2 => "HTTP/2 over TLS",
         })
     }
 }
@@ -134,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_baseline_asks_for_a_twentieth_and_overload_for_its_multiple() {
-        for case in CASES {
+        for case in cases() {
             assert!((load(case.baseline()) - 0.05).abs() < 1e-9, "{case}");
             assert!(
                 (load(case.overloaded()) - f64::from(case.overload)).abs() < 1e-9,
@@ -145,8 +161,9 @@ mod tests {
 
     #[test]
     fn every_case_occurs_once() {
-        let names: std::collections::BTreeSet<String> = CASES.iter().map(Case::to_string).collect();
-        assert_eq!(names.len(), CASES.len());
+        let names: std::collections::BTreeSet<String> =
+            cases().iter().map(Case::to_string).collect();
+        assert_eq!(names.len(), 18);
         assert!(names.contains("HTTP/1.1 over TLS, 800 KB, 100×"));
     }
 }
