@@ -4,6 +4,7 @@
 //! - [`mistakes`]: command lines and plans that cannot be run, each with its sentence, its hint and its code.
 //! - [`endings`]: how runs end, and what remains of them.
 //! - [`outputs`]: reports, the run directory, progress, variables.
+//! - [`secrets`]: what results must not tell.
 //! - [`inspecting`]: plans looked at, not run.
 //!
 //! `INSTA_UPDATE=always` writes the snapshots anew; they are to be read before they are committed.
@@ -13,6 +14,7 @@ mod help;
 mod inspecting;
 mod mistakes;
 mod outputs;
+mod secrets;
 mod server;
 
 use crate::support::nettare::World;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use nettare_core::plan::{
     ConnectionPolicy, Executor, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario, Work,
+    without_user,
 };
 use nettare_core::units;
 use url::Url;
@@ -64,7 +65,7 @@ fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
 fn parse_url(text: &str) -> Result<Url, Failure> {
     let bad = |what: String| Failure::new(Cause::CommandLine, what);
     let url = Url::parse(text).map_err(|error| {
-        bad(format!("`{text}` is not a URL: {error}"))
+        bad(format!("`{}` is not a URL: {error}", without_user(text)))
             .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/")
     })?;
     match url.scheme() {
@@ -246,7 +247,11 @@ fn understood(plan: &Plan) -> String {
             )
         }
     };
-    format!("{} {}{body}: {load}", request.method, request.url)
+    format!(
+        "{} {}{body}: {load}",
+        request.method,
+        without_user(&request.url)
+    )
 }
 
 fn connections_of(vus: u32) -> String {

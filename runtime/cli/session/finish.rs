@@ -154,6 +154,7 @@ fn counts(result: &RunResult) -> RunCounts {
         funnel: result.funnel,
         totals: result.totals.counts(),
         intervals: IntervalCounts::of(&result.intervals),
+        stray_iterations: result.stray_iterations,
         ..RunCounts::default()
     }
 }
@@ -179,7 +180,7 @@ fn assemble(
         duration_ns: result.duration_ns,
         seed: known.plan.run.seed,
         warnings: known.warnings.into_iter().chain(failures).collect(),
-        plan: known.plan,
+        plan: known.plan.without_secrets(),
         scenario: known.scenario,
         exit: exit_of(causes),
         iterations: result.iterations,

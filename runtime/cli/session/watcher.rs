@@ -79,7 +79,7 @@ impl Watcher {
             id,
             version: env!("CARGO_PKG_VERSION"),
             started: started.rfc3339(),
-            plan,
+            plan: &plan.without_secrets(),
         };
         self.keep(|directory| directory.journal(&head));
     }

@@ -28,6 +28,7 @@ mod options;
 mod origin;
 mod resolve;
 mod run;
+mod secrets;
 mod strict;
 mod validate;
 
@@ -43,6 +44,7 @@ pub use self::options::Options;
 pub use self::origin::{Origin, Origins};
 pub use self::resolve::{Defaults, Layers, Resolved};
 pub use self::run::{ConnectionPolicy, GuestThread, HttpVersions, Meter, RunOptions, Timestamps};
+pub use self::secrets::{WITHHELD, without_user};
 
 use crate::threshold::Threshold;
 

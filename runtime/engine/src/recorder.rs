@@ -66,9 +66,28 @@ struct CustomSeries {
     tags: TagSet,
 }
 
-/// The tags that a virtual user has put on its present iteration, as they apply to checks, groups and metrics.
+/// What is known of a virtual user's present iteration. It goes with the virtual user from list to list of its records.
 #[derive(Clone, Copy)]
-pub(crate) struct VuTags(TagSet);
+pub(crate) struct IterationNotes {
+    /// The tags it has put on the iteration, as they apply to checks, groups and metrics.
+    tags: TagSet,
+    /// From the first call that it waited for to the end of the last, on the monotonic clock; none without a call.
+    calls: Option<(u64, u64)>,
+}
+
+impl IterationNotes {
+    fn called(&mut self, called_ns: u64, gross_ns: u64) {
+        let ended_ns = called_ns.saturating_add(gross_ns);
+        let (first, last) = self.calls.unwrap_or((called_ns, ended_ns));
+        self.calls = Some((first.min(called_ns), last.max(ended_ns)));
+    }
+
+    /// Whether every call lies within the iteration, given on the same clock.
+    pub(crate) fn are_within(&self, began_ns: u64, ended_ns: u64) -> bool {
+        self.calls
+            .is_none_or(|(first, last)| began_ns <= first && last <= ended_ns)
+    }
+}
 
 impl Recorder {
     /// A recorder for one scenario, with the tags of the run and of the scenario.
@@ -215,16 +234,19 @@ impl Recorder {
         self.inner.borrow_mut().shard.limit_hit(name, 1);
     }
 
-    /// The tags of a virtual user at the begin of an iteration.
-    pub(crate) fn no_tags(&self) -> VuTags {
-        VuTags(self.inner.borrow().base_tags)
+    /// What is known of an iteration at its begin.
+    pub(crate) fn new_iteration(&self) -> IterationNotes {
+        IterationNotes {
+            tags: self.inner.borrow().base_tags,
+            calls: None,
+        }
     }
 
-    /// Records what a guest did, and empties the list. `tags` go with the virtual user from list to list.
-    pub(crate) fn records(&self, records: &mut Vec<Record>, tags: &mut VuTags) {
+    /// Records what a guest did, and empties the list.
+    pub(crate) fn records(&self, records: &mut Vec<Record>, notes: &mut IterationNotes) {
         let inner = &mut *self.inner.borrow_mut();
         for record in records.drain(..) {
-            inner.record(record, tags);
+            inner.record(record, notes);
         }
     }
 
@@ -235,13 +257,19 @@ impl Recorder {
 }
 
 impl Inner {
-    fn record(&mut self, record: Record, tags: &mut VuTags) {
+    fn record(&mut self, record: Record, notes: &mut IterationNotes) {
         match record {
             Record::Call {
                 series,
+                called_ns,
                 gross_ns,
                 tare_ns,
-            } => self.shard.call(series, gross_ns, tare_ns),
+            } => {
+                self.shard.call(series, gross_ns, tare_ns);
+                if let Some(called_ns) = called_ns {
+                    notes.called(called_ns, gross_ns);
+                }
+            }
             Record::Check {
                 check,
                 group,
@@ -254,7 +282,7 @@ impl Inner {
                     scenario: self.scenario,
                     group,
                     check,
-                    tags: tags.0,
+                    tags: notes.tags,
                 };
                 self.shard.check(key, passed, cpu_ns, body_bytes);
             }
@@ -270,9 +298,9 @@ impl Inner {
             }
             Record::Group { group, duration_ns } => {
                 let group = self.group(group);
-                self.shard.group(self.scenario, group, tags.0, duration_ns);
+                self.shard.group(self.scenario, group, notes.tags, duration_ns);
             }
-            Record::Tags(own) => *tags = VuTags(tag_set(&mut self.shard, &self.tags, &own)),
+            Record::Tags(own) => notes.tags = tag_set(&mut self.shard, &self.tags, &own),
             Record::Refused(failure) => self.failure(&failure),
             Record::Misuse { what, count } => {
                 let what = self.shard.symbol(what);
@@ -364,4 +392,23 @@ fn tag_set(shard: &mut Shard, base: &[(String, String)], own: &[(String, String)
         tags.push((key, value));
     }
     shard.tag_set(&tags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_lie_within_their_iteration_or_are_found_out() {
+        let mut notes = IterationNotes {
+            tags: TagSet::NONE,
+            calls: None,
+        };
+        assert!(notes.are_within(10, 10), "no call is within anything");
+        notes.called(20, 5);
+        notes.called(12, 3);
+        assert!(notes.are_within(12, 25));
+        assert!(!notes.are_within(13, 25), "one began before");
+        assert!(!notes.are_within(12, 24), "one ended after");
+    }
 }

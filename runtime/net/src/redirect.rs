@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName};
 use http::{Method, StatusCode};
+use nettare_core::plan::without_user;
 use nettare_core::sample::{ErrorKind, Failure};
 
 use crate::error::failure;
@@ -62,7 +63,12 @@ impl<'a> Hop<'a> {
         let Some(location) = location_of(status, headers) else {
             return Ok(None);
         };
-        let target = self.resolve(location)?;
+        let mut target = self.resolve(location)?;
+        if target.origin == self.target.origin && target.authorization.is_none() {
+            target
+                .authorization
+                .clone_from(&self.target.authorization);
+        }
         let (method, keeps_body) = self.method_after(status);
         let mut next = Hop {
             method,
@@ -84,8 +90,9 @@ impl<'a> Hop<'a> {
     fn resolve(&self, location: &str) -> Result<Target, Failure> {
         let unusable = |why: &str| {
             let message = format!(
-                "{} redirects to {location:?}, which cannot be requested: {why}",
-                self.target.as_str()
+                "{} redirects to {:?}, which cannot be requested: {why}",
+                self.target.as_str(),
+                without_user(location)
             );
             failure(ErrorKind::Protocol, 0, message)
         };

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::HeaderValue;
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use nettare_core::plan::without_user;
 use nettare_core::sample::{ErrorKind, Failure};
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
@@ -24,6 +25,7 @@ pub struct Target {
     pub(crate) absolute: Uri,
     /// What a user name and password in the URL stand for (RFC 7617).
     pub(crate) authorization: Option<HeaderValue>,
+    /// Without user name, password and fragment: it is shown, logged and kept.
     url: Url,
 }
 
@@ -41,13 +43,13 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Kind `invalid`, with a message that quotes the URL.
+    /// Kind `invalid`, with a message that quotes the URL, but for its user name and password.
     pub fn parse(url: &str) -> Result<Target, Failure> {
         let parsed = Url::parse(url).map_err(|error| invalid(url, &error.to_string()))?;
         Target::from_url(parsed)
     }
 
-    /// The URL in normal form.
+    /// The URL in normal form, without user name and password.
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }
@@ -57,6 +59,8 @@ impl Target {
     }
 
     pub(crate) fn from_url(mut url: Url) -> Result<Target, Failure> {
+        let authorization = authorization(&url);
+        remove_user(&mut url);
         let secure = match url.scheme() {
             "http" => false,
             "https" => true,
@@ -72,7 +76,6 @@ impl Target {
         let host_header = host_header(&url)?;
         let uri = origin_form(&url)?;
         let absolute = absolute_form(&url, &host_header, &uri)?;
-        let authorization = authorization(&url);
         Ok(Target {
             origin,
             uri,
@@ -147,10 +150,35 @@ fn authorization(url: &Url) -> Option<HeaderValue> {
     Some(value)
 }
 
+fn remove_user(url: &mut Url) {
+    // Refused only where there is no host, which `Origin::of` finds out.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+}
+
 fn invalid(url: &str, why: &str) -> Failure {
+    let url = without_user(url);
     failure(
         ErrorKind::Invalid,
         0,
         format!("the URL {url:?} cannot be requested: {why}; give an absolute http or https URL"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_sent_and_never_shown() {
+        let target = Target::parse("http://anna:hu%20sh@shop.example/a?b#c").unwrap();
+        assert_eq!(target.as_str(), "http://shop.example/a?b");
+        assert_eq!(target.authorization.as_ref().unwrap(), "Basic YW5uYTpodSBzaA==");
+        assert_eq!(target.absolute.to_string(), "http://shop.example/a?b");
+        assert!(!format!("{target:?}").contains("hu"), "{target:?}");
+        for bad in ["ftp://anna:hush@shop.example/", "http://anna:hush@shop.example:99999/"] {
+            let failure = Target::parse(bad).unwrap_err();
+            assert!(!failure.message.contains("hush"), "{}", failure.message);
+        }
+    }
 }

@@ -64,6 +64,7 @@ pub(super) struct Coordinator<'a> {
     finished: Vec<bool>,
     counts: Vec<IterationCounts>,
     funnels: Vec<Funnel>,
+    stray_iterations: Vec<u64>,
     /// The exchanges of `setup` and `teardown`.
     hooks_funnel: Funnel,
     vus: Vec<u32>,
@@ -85,6 +86,7 @@ impl<'a> Coordinator<'a> {
             finished: vec![false; workers.len()],
             counts: vec![IterationCounts::default(); workers.len()],
             funnels: vec![Funnel::default(); workers.len()],
+            stray_iterations: vec![0; workers.len()],
             hooks_funnel: Funnel::default(),
             vus: vec![0; workers.len()],
             workers,
@@ -361,6 +363,7 @@ impl<'a> Coordinator<'a> {
             intervals: self.intervals,
             iterations,
             funnel,
+            stray_iterations: self.stray_iterations.iter().sum(),
             duration_ns: self.duration_ns,
             causes: self.causes,
             iteration_failures: self.failures,
@@ -419,6 +422,7 @@ impl<'a> Coordinator<'a> {
         self.totals.absorb(worker, collected.delta);
         self.counts[worker] = collected.counts;
         self.funnels[worker] = collected.funnel;
+        self.stray_iterations[worker] = collected.stray_iterations;
         self.vus[worker] = collected.vus;
     }
 

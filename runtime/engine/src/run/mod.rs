@@ -91,6 +91,8 @@ pub struct RunResult {
     pub iterations: IterationCounts,
     /// What became of the exchanges.
     pub funnel: Funnel,
+    /// Iterations with a call that reaches beyond them; anything but 0 is a bug.
+    pub stray_iterations: u64,
     /// From the start of the load to the end of its last iteration.
     pub duration_ns: u64,
     /// Why it ended, other than by its plan.

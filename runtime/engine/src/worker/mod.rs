@@ -32,7 +32,7 @@ use tokio::sync::Notify;
 use crate::clock::{self, RunClock};
 use crate::mailbox::{Ended, Mailbox, Outbox, Parcel};
 use crate::placement::Placement;
-use crate::recorder::Recorder;
+use crate::recorder::{IterationNotes, Recorder};
 use crate::turn::GuestThreadSender;
 use guest::{GuestWork, Life};
 use native::NativeWork;
@@ -109,6 +109,8 @@ pub(crate) struct Collected {
     pub(crate) delta: ShardDelta,
     pub(crate) counts: IterationCounts,
     pub(crate) funnel: Funnel,
+    /// Iterations with a call that reaches beyond them.
+    pub(crate) stray_iterations: u64,
     /// Virtual users that exist.
     pub(crate) vus: u32,
 }
@@ -163,6 +165,8 @@ pub(crate) struct Worker {
     wake_at_ns: Cell<u64>,
     wake_changed: Notify,
     targets: RefCell<HashMap<String, Arc<Target>>>,
+    /// Iterations with a call that reaches beyond them.
+    stray_iterations: Cell<u64>,
 }
 
 impl Worker {
@@ -243,6 +247,14 @@ impl Worker {
             ended.ended_ns,
             end.scenario_cpu_ns,
         );
+    }
+
+    /// Counts an iteration that does not contain the calls made in it: one of our clocks or lists would be wrong.
+    pub(crate) fn note_calls(&self, notes: &IterationNotes, ended: &Ended) {
+        let start_ns = self.clock.started_at_ns();
+        if !notes.are_within(start_ns + ended.started_ns, start_ns + ended.ended_ns) {
+            self.stray_iterations.set(self.stray_iterations.get() + 1);
+        }
     }
 
     /// `setup` or `teardown` is over.
@@ -463,6 +475,7 @@ impl Worker {
             delta: self.recorder.take(),
             counts: self.scheduler.borrow().counts(),
             funnel: self.client.funnel(),
+            stray_iterations: self.stray_iterations.get(),
             vus: u32::try_from(self.ports.borrow().len()).unwrap_or(u32::MAX),
         }
     }

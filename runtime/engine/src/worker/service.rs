@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 use crate::clock;
 use crate::mailbox::{Ended, Mailbox, Place, Ticket, ToIo};
 use crate::placement::Placement;
-use crate::recorder::{CallLabels, VuTags};
+use crate::recorder::{CallLabels, IterationNotes};
 use crate::worker::Worker;
 use crate::worker::native::unless_cancelled;
 use crate::worker::port::{GuestFuture, Port};
@@ -133,7 +133,7 @@ struct Desk {
     spawned: HashMap<Ticket, AbortHandle>,
     /// The guest's records, and the memory for the next ones.
     records: Vec<Record>,
-    tags: VuTags,
+    notes: IterationNotes,
     /// The guest has ended.
     over: bool,
 }
@@ -146,7 +146,7 @@ impl Desk {
         placement: Placement,
     ) -> Desk {
         let session = Session::new(&worker.client);
-        let tags = worker.recorder.no_tags();
+        let notes = worker.recorder.new_iteration();
         Desk {
             line: Rc::new(Line {
                 worker,
@@ -158,7 +158,7 @@ impl Desk {
             prepared: None,
             spawned: HashMap::new(),
             records: Vec::new(),
-            tags,
+            notes,
             over: false,
         }
     }
@@ -284,7 +284,9 @@ impl Desk {
 
     fn ended(&mut self, ended: &Ended) {
         self.record();
-        self.tags = self.line.worker.recorder.no_tags();
+        let worker = &self.line.worker;
+        let notes = std::mem::replace(&mut self.notes, worker.recorder.new_iteration());
+        worker.note_calls(&notes, ended);
         self.line.session.end_iteration();
         if let Some(place) = self.placement.after(&ended.end) {
             self.line.mailbox.want(place);
@@ -306,7 +308,7 @@ impl Desk {
         self.line
             .worker
             .recorder
-            .records(&mut records, &mut self.tags);
+            .records(&mut records, &mut self.notes);
         self.records = records;
     }
 }

@@ -192,6 +192,7 @@ fn worker(seed: &Seed, base: &Base) -> Rc<Worker> {
         wake_at_ns: Cell::new(u64::MAX),
         wake_changed: Notify::new(),
         targets: RefCell::new(HashMap::new()),
+        stray_iterations: Cell::new(0),
     })
 }
 

@@ -115,6 +115,32 @@ fn case_065_a_body_is_replayed_or_dropped_as_the_status_says() {
 }
 
 #[test]
+fn a_user_in_the_url_is_told_to_its_origin_and_to_nobody_else() {
+    let other = Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    let elsewhere = other.url("/");
+    let peer = Peer::start(move |talk| {
+        for location in ["/again", elsewhere.as_str()] {
+            talk.read_request()?;
+            redirect(talk, 302, location)?;
+        }
+        Ok(())
+    });
+    run_user(async |user| {
+        let url = peer.url("/").replace("http://", "http://anna:hush@");
+        let response = user.get(&url).await.result.unwrap();
+        assert_eq!(response.target.as_str(), other.url("/"));
+    });
+    // `anna:hush`, by RFC 7617.
+    let basic = "authorization: Basic YW5uYTpodXNo";
+    for request in peer.requests() {
+        assert!(request.contains(basic), "{request}");
+        assert!(!request.contains("anna"), "{request}");
+    }
+    assert_eq!(peer.requests().len(), 2);
+    assert!(!other.requests()[0].contains("uthorization"));
+}
+
+#[test]
 fn credentials_stay_with_their_origin() {
     let other = Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     let elsewhere = other.url("/");

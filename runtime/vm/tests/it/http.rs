@@ -125,6 +125,7 @@ fn gross_time_is_the_wires_and_tare() {
     let [
         Record::Call {
             series,
+            called_ns: Some(_),
             gross_ns,
             tare_ns,
         },

@@ -52,7 +52,7 @@ async fn send(
     let reply = wait_for(&mut store, reply).await;
     let gross_ns = meter::monotonic_ns().saturating_sub(called_ns);
     let state = store.data_mut();
-    let answer = pending::settle(state, reply, gross_ns);
+    let answer = pending::settle(state, reply, Some(called_ns), gross_ns);
     Ok((hand_over(state, answer)?,))
 }
 

@@ -83,7 +83,7 @@ impl Pending {
     /// The result, once.
     pub(crate) fn take(&mut self, state: &mut State) -> Result<Response, WitError> {
         match std::mem::replace(&mut self.0, Stage::Taken) {
-            Stage::Ready { reply, gross_ns } => settle(state, *reply, gross_ns),
+            Stage::Ready { reply, gross_ns } => settle(state, *reply, None, gross_ns),
             Stage::Refused(error) => Err(error),
             Stage::Taken => Err(WitError::invalid(
                 "this call was waited for before; its result is taken",
@@ -111,18 +111,20 @@ impl Pending {
     pub(crate) fn abandon(&mut self, state: &mut State) {
         let _ = self.poll(&mut Context::from_waker(Waker::noop()), false);
         if let Stage::Ready { reply, gross_ns } = &self.0 {
-            record(state, reply, *gross_ns);
+            record(state, reply, None, *gross_ns);
         }
     }
 }
 
-/// A call has come to its end: it is recorded, and its answer becomes what the guest sees.
+/// A call has come to its end: it is recorded, and its answer becomes what the guest sees. `called_ns` is for a guest that has
+/// been waiting since then.
 pub(crate) fn settle(
     state: &mut State,
     reply: HttpReply,
+    called_ns: Option<u64>,
     gross_ns: u64,
 ) -> Result<Response, WitError> {
-    record(state, &reply, gross_ns);
+    record(state, &reply, called_ns, gross_ns);
     match reply.result {
         Ok(response) => Ok(Response::new(response, &reply.timing, gross_ns)),
         Err(failure) => {
@@ -132,11 +134,12 @@ pub(crate) fn settle(
     }
 }
 
-fn record(state: &mut State, reply: &HttpReply, gross_ns: u64) {
+fn record(state: &mut State, reply: &HttpReply, called_ns: Option<u64>, gross_ns: u64) {
     // The phases come from other clocks than the gross time: a tare below nothing is their difference, and means none.
     let tare_ns = gross_ns.saturating_sub(reply.timing.sum.sum_ns());
     state.record(Record::Call {
         series: reply.series,
+        called_ns,
         gross_ns,
         tare_ns,
     });
