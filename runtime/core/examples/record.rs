@@ -1,7 +1,7 @@
 //! Measures what recording costs: `cargo run --release -p nettare-core --example record`.
 //!
 //! One worker records exchanges and their calls over some series, with latencies of a long tail, and a collector takes a delta
-//! now and then. The figure is nanoseconds of CPU for each exchange with its call, as on the way of a request.
+//! each second. Figures are nanoseconds for each exchange with its call, and milliseconds to add up a second of 50,000 of them.
 
 #![expect(clippy::print_stdout, reason = "printing is what the program is for")]
 #![expect(
@@ -14,55 +14,86 @@ use std::time::Instant;
 use nettare_core::sample::{Exchange, Outcome, Phases, Protocol, Stamp};
 use nettare_core::stats::{SeriesId, SeriesKey, Shard, Symbol, TagSet, Totals};
 
-const ROUNDS: u64 = 4_000_000;
-const ROUNDS_PER_SECOND: u64 = 100_000;
+/// Requests between two looks at the clock. The median of many short stretches is not moved by what else runs on the machine.
+const STRETCH: usize = 2_000;
+const STRETCHES_PER_SECOND: usize = 25;
+const SECONDS: usize = 20;
 
 fn main() {
-    println!("series  recording     recording and naming  collecting");
+    println!("series   recording  and naming  collecting");
     for series in [1, 10, 100, 1_000] {
-        let (record, name, collect) = measure(series);
-        println!("{series:>6}  {record:>6.1} ns/req {name:>14.1} ns/req {collect:>12.2} ms/delta");
+        let mut run = Run::new(series);
+        run.seconds(false);
+        let (recording, collecting) = run.seconds(false);
+        let (naming, _) = run.seconds(true);
+        println!(
+            "{series:>6}  {recording:>7.0} ns  {naming:>7.0} ns  {:>7.2} ms",
+            collecting / 1e6
+        );
     }
 }
 
-fn measure(series: u32) -> (f64, f64, f64) {
-    let mut shard = Shard::new(series);
-    let keys: Vec<SeriesKey> = (0..series).map(|n| key(&mut shard, n)).collect();
-    let ids: Vec<SeriesId> = keys.iter().map(|key| shard.series(key)).collect();
-    let exchanges: Vec<Exchange> = (0..4_096).map(exchange).collect();
-    let mut totals = Totals::new(series);
-    let mut collecting = 0.0;
+struct Run {
+    shard: Shard,
+    totals: Totals,
+    keys: Vec<SeriesKey>,
+    ids: Vec<SeriesId>,
+    exchanges: Vec<Exchange>,
+    /// Requests so far.
+    n: usize,
+}
 
-    let pass = |shard: &mut Shard, totals: &mut Totals, collecting: &mut f64, named: bool| {
-        let mut recording = 0.0;
-        for second in 0..ROUNDS / ROUNDS_PER_SECOND {
-            let begin = Instant::now();
-            for n in 0..ROUNDS_PER_SECOND {
-                let n = (second * ROUNDS_PER_SECOND + n) as usize;
-                let exchange = &exchanges[n * 7 % exchanges.len()];
-                let place = n * 31 % ids.len();
-                let id = if named {
-                    shard.series(&keys[place])
-                } else {
-                    ids[place]
-                };
-                shard.exchange(id, exchange);
-                shard.call(id, exchange.phases.sum_ns() + 40_000, 40_000);
-            }
-            recording += begin.elapsed().as_secs_f64();
-            let delta = shard.take();
-            let begin = Instant::now();
-            totals.absorb(0, delta);
-            *collecting += begin.elapsed().as_secs_f64();
+impl Run {
+    fn new(series: u32) -> Run {
+        let mut shard = Shard::new(series);
+        let keys: Vec<SeriesKey> = (0..series).map(|n| key(&mut shard, n)).collect();
+        let ids = keys.iter().map(|key| shard.series(key)).collect();
+        let exchanges = (0..4_096).map(exchange).collect();
+        Run {
+            shard,
+            totals: Totals::new(series),
+            keys,
+            ids,
+            exchanges,
+            n: 0,
         }
-        recording * 1e9 / ROUNDS as f64
-    };
-    pass(&mut shard, &mut totals, &mut collecting, false);
-    collecting = 0.0;
-    let record = pass(&mut shard, &mut totals, &mut collecting, false);
-    let collect = collecting * 1e3 / (ROUNDS / ROUNDS_PER_SECOND) as f64;
-    let name = pass(&mut shard, &mut totals, &mut collecting, true);
-    (record, name, collect)
+    }
+
+    /// Nanoseconds a request, and nanoseconds to absorb a second's delta; medians both.
+    fn seconds(&mut self, named: bool) -> (f64, f64) {
+        let (mut recording, mut collecting) = (Vec::new(), Vec::new());
+        for _ in 0..SECONDS {
+            for _ in 0..STRETCHES_PER_SECOND {
+                let begin = Instant::now();
+                (0..STRETCH).for_each(|_| self.request(named));
+                recording.push(begin.elapsed().as_nanos() as f64 / STRETCH as f64);
+            }
+            let delta = self.shard.take();
+            let begin = Instant::now();
+            self.totals.absorb(0, delta);
+            collecting.push(begin.elapsed().as_nanos() as f64);
+        }
+        (median(recording), median(collecting))
+    }
+
+    fn request(&mut self, named: bool) {
+        self.n += 1;
+        let exchange = &self.exchanges[self.n * 7 % self.exchanges.len()];
+        let place = self.n * 31 % self.ids.len();
+        let id = if named {
+            self.shard.series(&self.keys[place])
+        } else {
+            self.ids[place]
+        };
+        self.shard.exchange(id, exchange);
+        self.shard
+            .call(id, exchange.phases.sum_ns() + 40_000, 40_000);
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn key(shard: &mut Shard, n: u32) -> SeriesKey {

@@ -9,19 +9,22 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
-use crate::stats::Unit;
 use crate::threshold::ThresholdOutcome;
 use crate::verdict::Verdict;
 
 mod assemble;
+mod capacity;
 mod checks;
 mod intervals;
+mod metric;
 mod metrics;
 mod number;
 #[cfg(feature = "schema")]
 mod schema;
 
 pub use assemble::{RunFacts, assemble};
+pub use capacity::{Capacity, CpuPerIteration, Generator, Sustainable};
+pub use metric::{Figures, IntervalEntry, IntervalMetric, Metric, Trend};
 pub use number::Number;
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
@@ -177,87 +180,6 @@ pub struct Requests {
     pub in_flight_at_stop: u64,
 }
 
-/// One metric, or one series of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Metric {
-    /// Its name.
-    pub name: String,
-    /// What its values are counted in.
-    pub unit: Unit,
-    /// What tells the series from others; none for the metric as a whole.
-    pub tags: BTreeMap<String, String>,
-    /// What was recorded.
-    #[serde(flatten)]
-    pub figures: Figures,
-}
-
-/// What was recorded, by kind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Figures {
-    /// A distribution.
-    Trend(Trend),
-    /// A sum.
-    Counter {
-        /// The sum.
-        value: Number,
-        /// The sum by the run's duration.
-        per_second: Number,
-    },
-    /// A level.
-    Gauge {
-        /// The last value.
-        value: Number,
-        /// The lowest.
-        min: Number,
-        /// The highest.
-        max: Number,
-    },
-    /// A share.
-    Rate {
-        /// Samples that were true.
-        passes: u64,
-        /// Samples that were not.
-        fails: u64,
-        /// passes / (passes + fails).
-        rate: Number,
-    },
-}
-
-/// A distribution of at least one value, in the metric's unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Trend {
-    /// Values counted.
-    pub count: u64,
-    /// The smallest, exact.
-    pub min: Number,
-    /// The mean.
-    pub mean: Number,
-    /// The median.
-    pub p50: Number,
-    /// The 90th percentile.
-    pub p90: Number,
-    /// The 95th percentile.
-    pub p95: Number,
-    /// The 99th percentile.
-    pub p99: Number,
-    /// The 99.9th percentile.
-    pub p99_9: Number,
-    /// The largest, exact.
-    pub max: Number,
-    /// Values from zero up, times `scale`: HdrHistogram V2 in base64.
-    pub hdr: String,
-    /// Magnitudes of values below zero, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hdr_negative: Option<String>,
-    /// What values were multiplied by before they were counted; 1 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale: Option<u32>,
-}
-
 /// One check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -319,53 +241,6 @@ pub struct Threshold {
     pub allow_no_data: bool,
 }
 
-/// What this generator could sustain.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Capacity {
-    /// CPU time of an iteration.
-    pub cpu_per_iteration_ns: CpuPerIteration,
-    /// Iterations per second at 80 % CPU.
-    pub sustainable_per_second: Sustainable,
-    /// Generators of this kind that the rate asked for takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generators_needed: Option<u64>,
-}
-
-/// CPU time of an iteration by who used it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CpuPerIteration {
-    /// Nettare: input, output, protocols.
-    pub host: Number,
-    /// The scenario's own code outside of checks.
-    pub scenario: Number,
-    /// Checks, by name.
-    pub checks: BTreeMap<String, Number>,
-}
-
-/// Iterations per second at 80 % CPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Sustainable {
-    /// With the checks.
-    pub as_is: Number,
-    /// Without them.
-    pub without_checks: Number,
-}
-
-/// The generator's health.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Generator {
-    /// CPUs it had.
-    pub cpus: u32,
-    /// The highest value of each figure.
-    pub peak: BTreeMap<String, Number>,
-    /// Each figure per second.
-    pub series: BTreeMap<String, Vec<Number>>,
-}
-
 /// Errors of one kind and code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -378,32 +253,6 @@ pub struct ErrorCount {
     pub count: u64,
     /// The first message.
     pub example: String,
-}
-
-/// What happened since the interval before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct IntervalEntry {
-    /// Its end, from the begin of the load.
-    pub t_ns: u64,
-    /// Metrics in which something happened.
-    pub metrics: Vec<IntervalMetric>,
-}
-
-/// What happened in one metric in an interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct IntervalMetric {
-    /// Place in `metrics`.
-    pub i: u32,
-    /// Samples.
-    pub count: u64,
-    /// A counter's growth, a gauge's last value, or how many samples of a rate were true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<Number>,
-    /// A trend's values: HdrHistogram V2 in base64.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hdr: Option<String>,
 }
 
 /// Connections opened and used again.

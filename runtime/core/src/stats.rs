@@ -14,6 +14,7 @@
 //! - Everything has a limit, and each limit a name in [`limit`] under which hits are counted.
 
 mod counts;
+mod delta;
 mod figures;
 mod hdr;
 mod histogram;
@@ -32,13 +33,14 @@ mod trend;
 mod view;
 
 pub use counts::{CheckTotal, Counts};
+pub use delta::ShardDelta;
 pub use figures::Gauge;
 pub use hdr::DecodeError;
 pub use histogram::Histogram;
 pub use key::{CheckKey, SeriesId, SeriesKey};
 pub use metric::{BUILTINS, Builtin, GENERATOR_PREFIX, MetricKind, Unit, builtin};
 pub use packed::{PackedHistogram, from_base64, to_base64};
-pub use shard::{IterationSample, Shard, ShardDelta};
+pub use shard::{IterationSample, Shard};
 pub use symbol::{Symbol, TagSet};
 pub use totals::{ErrorTotal, Totals};
 pub use trend::{Misfit, Trend};

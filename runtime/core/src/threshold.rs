@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::{Figure, MetricKind, Totals, Unit};
 
+mod condition;
+mod cursor;
 mod parse;
 mod suggest;
 
@@ -269,7 +271,7 @@ impl Condition {
     pub fn limit_in(&self, unit: Unit, kind: MetricKind) -> Option<f64> {
         // A counter of times per second, and a share, are plain numbers; a counter of bytes per second is bytes.
         match (self.scale, unit) {
-            (Scale::Bare, Unit::Nanoseconds) => Some(self.limit * parse::MILLISECOND),
+            (Scale::Bare, Unit::Nanoseconds) => Some(self.limit * condition::MILLISECOND),
             (Scale::Bare, Unit::Plain | Unit::Bytes)
             | (Scale::Nanoseconds, Unit::Nanoseconds)
             | (Scale::Bytes, Unit::Bytes) => Some(self.limit),
@@ -340,7 +342,7 @@ impl TryFrom<Written> for Threshold {
             delay_abort_eval_ns,
             allow_no_data,
         } = written;
-        let condition = parse::condition(&metric, &expression)?;
+        let condition = condition::condition(&metric, &expression)?;
         Ok(Threshold {
             metric,
             tags,

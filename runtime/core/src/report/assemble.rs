@@ -10,7 +10,7 @@ use crate::event::Interval;
 use crate::plan::Plan;
 use crate::sample::{ErrorKind, Funnel};
 use crate::sched::{DropReason, IterationCounts};
-use crate::stats::{ErrorTotal, Totals};
+use crate::stats::{ErrorTotal, Totals, limit};
 use crate::threshold::ThresholdResult;
 use crate::verdict::Verdict;
 
@@ -82,7 +82,7 @@ pub fn assemble(
         lateness: lateness(totals),
         limits: totals.limits().clone(),
         misuse: totals.misuse().clone(),
-        warnings: facts.warnings.clone(),
+        warnings: warnings(facts, totals, thresholds),
     }
 }
 
@@ -164,6 +164,39 @@ fn error(total: &ErrorTotal) -> ErrorCount {
         count: total.count,
         example: total.example.clone(),
     }
+}
+
+/// What the run already said, and what only its figures tell.
+fn warnings(facts: &RunFacts, totals: &Totals, thresholds: &[ThresholdResult]) -> Vec<String> {
+    let mut warnings = facts.warnings.clone();
+    if let Some(samples) = totals.limits().get(limit::SERIES) {
+        let most = facts.plan.limits.series;
+        warnings.push(format!(
+            "{samples} samples went to `__other__`, because there are more than {most} series: give requests names without \
+             ids in them, or raise `series` under [limits]"
+        ));
+    }
+    warnings.extend(
+        thresholds
+            .iter()
+            .filter_map(|result| misfit(result, totals)),
+    );
+    warnings
+}
+
+/// What a scenario's own metric is becomes known only in the run; a condition that cannot be about it has nothing to judge.
+fn misfit(result: &ThresholdResult, totals: &Totals) -> Option<String> {
+    let ThresholdResult { threshold, .. } = result;
+    let (unit, figure) = totals.query(&threshold.metric, &threshold.tags)?;
+    let (kind, condition) = (figure.kind(), &threshold.condition);
+    let fits = condition.aggregation.fits(kind) && condition.limit_in(unit, kind).is_some();
+    (!fits).then(|| {
+        let (selector, expression) = (threshold.selector(), &threshold.expression);
+        format!(
+            "the threshold `{selector}: {expression}` cannot be about a {}",
+            kind.as_str()
+        )
+    })
 }
 
 fn lateness(totals: &Totals) -> Option<Lateness> {

@@ -1,12 +1,12 @@
 //! Everything recorded, metric by metric and series by series.
 
-use super::Unit;
-use super::figures::{ExchangeFigures, PHASES, ScenarioFigures};
+use super::figures::{ExchangeFigures, Gauge, PHASES, ScenarioFigures};
 use super::histogram::Histogram;
 use super::metric::unit_of_gauge;
+use super::symbol::Interner;
 use super::totals::Totals;
 use super::view::{FigureRef, Key, View};
-use super::{CheckKey, SeriesKey, Symbol};
+use super::{Symbol, Unit};
 use crate::sched::DropReason;
 
 /// Numbers of the tables in a [`super::view::Site`].
@@ -20,231 +20,154 @@ mod table {
     pub(super) const GAUGES: u8 = 6;
 }
 
-/// Where views go.
-type Each<'e, 'a> = &'e mut dyn FnMut(View<'a>);
+/// A row of a table, whose metrics are handed out one after another.
+struct Row<'a, 'e> {
+    names: &'a Interner,
+    table: u8,
+    row: u32,
+    key: Key<'a>,
+    each: &'e mut dyn FnMut(View<'a>),
+}
 
-impl Totals {
-    /// Hands every metric of every series in which anything was recorded to `each`.
-    pub(crate) fn each_view<'a>(&'a self, each: Each<'_, 'a>) {
-        for (row, (key, figures)) in (0..).zip(self.exchanges.iter()) {
-            self.exchange_views(row, key, figures, each);
-        }
-        for (row, (key, figures)) in (0..).zip(self.phases.iter()) {
-            for (slot, (metric, phase)) in (0..).zip(PHASES.iter().zip(&figures.phases)) {
-                let site = (table::PHASES, row, slot);
-                self.time(site, Key::Phase(key), metric, phase, each);
-            }
-        }
-        for (row, (scenario, figures)) in (0..).zip(self.scenarios.iter()) {
-            self.scenario_views(row, *scenario, figures, each);
-        }
-        for (row, (key, figures)) in (0..).zip(self.checks.iter()) {
-            self.check_views(
-                row,
-                key,
-                (figures.passes, figures.fails),
-                &figures.cpu,
-                each,
-            );
-        }
-        for (row, (key, figures)) in (0..).zip(self.groups.iter()) {
-            let site = (table::GROUPS, row, 0);
-            self.time(
-                site,
-                Key::Group(key),
-                "group_duration",
-                &figures.duration,
-                each,
-            );
-        }
-        self.custom_views(each);
-        for (row, (name, gauge)) in (0..).zip(&self.gauges) {
-            let site = (table::GAUGES, row, 0);
-            let figure = FigureRef::Gauge(*gauge);
-            each(View {
-                site,
-                metric: name,
-                unit: unit_of_gauge(name),
-                figure,
-                key: Key::Untagged,
-                names: &self.names,
-            });
-        }
+impl<'a> Row<'a, '_> {
+    /// Goes to another row.
+    fn at(&mut self, table: u8, row: u32, key: Key<'a>) -> &mut Self {
+        (self.table, self.row, self.key) = (table, row, key);
+        self
     }
 
-    fn exchange_views<'a>(
-        &'a self,
-        row: u32,
-        key: &'a SeriesKey,
-        figures: &'a ExchangeFigures,
-        each: Each<'_, 'a>,
-    ) {
-        let key = Key::Exchange(key);
-        let view = |slot, metric, unit, figure| View {
-            site: (table::EXCHANGES, row, slot),
+    fn view(&mut self, slot: u8, metric: &'a str, unit: Unit, figure: FigureRef<'a>) {
+        let site = (self.table, self.row, slot);
+        let (key, names) = (self.key, self.names);
+        (self.each)(View {
+            site,
             metric,
             unit,
             figure,
             key,
-            names: &self.names,
-        };
-        let sum = |value: u64| FigureRef::Counter {
-            value: value as f64,
-            samples: figures.requests,
-        };
-        if figures.requests > 0 {
-            let fails = figures.requests - figures.failed;
-            each(view(0, "http_reqs", Unit::Plain, sum(figures.requests)));
-            each(view(
-                1,
-                "http_req_failed",
-                Unit::Plain,
-                FigureRef::Rate {
-                    passes: figures.failed,
-                    fails,
-                },
-            ));
-        }
-        self.time(
-            (table::EXCHANGES, row, 2),
-            key,
-            "http_req_duration",
-            &figures.duration,
-            each,
-        );
-        self.time(
-            (table::EXCHANGES, row, 3),
-            key,
-            "http_req_gross",
-            &figures.gross,
-            each,
-        );
-        self.time(
-            (table::EXCHANGES, row, 4),
-            key,
-            "http_req_tare",
-            &figures.tare,
-            each,
-        );
-        if figures.sent_bytes > 0 {
-            each(view(5, "data_sent", Unit::Bytes, sum(figures.sent_bytes)));
-        }
-        if figures.received_bytes > 0 {
-            each(view(
-                6,
-                "data_received",
-                Unit::Bytes,
-                sum(figures.received_bytes),
-            ));
+            names,
+        });
+    }
+
+    /// A distribution of times, if there are any.
+    fn time(&mut self, slot: u8, metric: &'a str, times: &'a Histogram) {
+        if !times.is_empty() {
+            self.view(slot, metric, Unit::Nanoseconds, FigureRef::Histogram(times));
         }
     }
 
-    fn scenario_views<'a>(
-        &'a self,
-        row: u32,
-        scenario: Symbol,
-        figures: &'a ScenarioFigures,
-        each: Each<'_, 'a>,
-    ) {
-        let key = Key::Scenario(scenario);
-        let site = |slot| (table::SCENARIOS, row, slot);
-        let names = &self.names;
-        if figures.ended() > 0 {
-            let figure = FigureRef::Counter {
-                value: figures.ended() as f64,
-                samples: figures.ended(),
-            };
-            each(View {
-                site: site(0),
-                metric: "iterations",
-                unit: Unit::Plain,
-                figure,
-                key,
-                names,
-            });
-        }
-        self.time(site(1), key, "iteration_duration", &figures.duration, each);
-        self.time(site(2), key, "iteration_response", &figures.response, each);
-        self.time(site(3), key, "iteration_lateness", &figures.lateness, each);
-        self.time(site(4), key, "scenario_cpu", &figures.cpu, each);
-        for (slot, (reason, dropped)) in (5..).zip(DropReason::ALL.into_iter().zip(figures.dropped))
-        {
-            // That nothing was dropped is known and not a want of data: zeros are listed.
-            let figure = FigureRef::Counter {
-                value: dropped as f64,
-                samples: dropped,
-            };
-            let key = Key::Dropped(scenario, reason);
-            each(View {
-                site: site(slot),
-                metric: "dropped_iterations",
-                unit: Unit::Plain,
-                figure,
-                key,
-                names,
-            });
+    /// A sum of `samples` samples, if it is one of anything.
+    fn sum(&mut self, slot: u8, metric: &'a str, unit: Unit, value: u64, samples: u64) {
+        if value > 0 {
+            let value = value as f64;
+            self.view(slot, metric, unit, FigureRef::Counter { value, samples });
         }
     }
 
-    fn check_views<'a>(
-        &'a self,
-        row: u32,
-        key: &'a CheckKey,
-        (passes, fails): (u64, u64),
-        cpu: &'a Histogram,
-        each: Each<'_, 'a>,
-    ) {
-        let key = Key::Check(key);
+    /// A share, if there are samples.
+    fn share(&mut self, slot: u8, metric: &'a str, passes: u64, fails: u64) {
         if passes + fails > 0 {
-            let (site, figure) = ((table::CHECKS, row, 0), FigureRef::Rate { passes, fails });
-            each(View {
-                site,
-                metric: "checks",
-                unit: Unit::Plain,
-                figure,
-                key,
-                names: &self.names,
-            });
+            self.view(slot, metric, Unit::Plain, FigureRef::Rate { passes, fails });
         }
-        self.time((table::CHECKS, row, 1), key, "check_cpu", cpu, each);
     }
+}
 
-    fn custom_views<'a>(&'a self, each: Each<'_, 'a>) {
-        for (row, (key, figures)) in (0..).zip(self.customs.iter()) {
-            let Some(figure) = figures.view(key.kind) else {
-                continue;
-            };
-            let metric = self.names.text(key.metric);
-            let site = (table::CUSTOMS, row, 0);
-            each(View {
-                site,
-                metric,
-                unit: key.unit,
-                figure,
-                key: Key::Custom(key),
-                names: &self.names,
-            });
+impl Totals {
+    /// Hands every metric of every series in which anything was recorded to `each`.
+    pub(crate) fn each_view<'a>(&'a self, each: &mut dyn FnMut(View<'a>)) {
+        let names = &self.names;
+        let mut row = Row {
+            names,
+            table: table::EXCHANGES,
+            row: 0,
+            key: Key::Untagged,
+            each,
+        };
+        for (n, (key, figures)) in (0..).zip(self.exchanges.iter()) {
+            exchanges(row.at(table::EXCHANGES, n, Key::Exchange(key)), figures);
+        }
+        for (n, (key, figures)) in (0..).zip(self.phases.iter()) {
+            let row = row.at(table::PHASES, n, Key::Phase(key));
+            for (slot, (metric, times)) in (0..).zip(PHASES.iter().zip(&figures.phases)) {
+                row.time(slot, metric, times);
+            }
+        }
+        for (n, (scenario, figures)) in (0..).zip(self.scenarios.iter()) {
+            let row = row.at(table::SCENARIOS, n, Key::Scenario(*scenario));
+            iterations(row, figures);
+            drops(row, *scenario, figures);
+        }
+        for (n, (key, figures)) in (0..).zip(self.checks.iter()) {
+            let row = row.at(table::CHECKS, n, Key::Check(key));
+            row.share(0, "checks", figures.passes, figures.fails);
+            row.time(1, "check_cpu", &figures.cpu);
+        }
+        for (n, (key, figures)) in (0..).zip(self.groups.iter()) {
+            let row = row.at(table::GROUPS, n, Key::Group(key));
+            row.time(0, "group_duration", &figures.duration);
+        }
+        for (n, (key, figures)) in (0..).zip(self.customs.iter()) {
+            if let Some(figure) = figures.view(key.kind) {
+                let row = row.at(table::CUSTOMS, n, Key::Custom(key));
+                row.view(0, names.text(key.metric), key.unit, figure);
+            }
+        }
+        for (n, (name, gauge)) in (0..).zip(&self.gauges) {
+            level(row.at(table::GAUGES, n, Key::Untagged), name, *gauge);
         }
     }
+}
 
-    fn time<'a>(
-        &'a self,
-        site: (u8, u32, u8),
-        key: Key<'a>,
-        metric: &'a str,
-        histogram: &'a Histogram,
-        each: Each<'_, 'a>,
-    ) {
-        if !histogram.is_empty() {
-            let figure = FigureRef::Histogram(histogram);
-            each(View {
-                site,
-                metric,
-                unit: Unit::Nanoseconds,
-                figure,
-                key,
-                names: &self.names,
-            });
-        }
+fn exchanges<'a>(row: &mut Row<'a, '_>, figures: &'a ExchangeFigures) {
+    let requests = figures.requests;
+    row.sum(0, "http_reqs", Unit::Plain, requests, requests);
+    row.share(
+        1,
+        "http_req_failed",
+        figures.failed,
+        requests - figures.failed,
+    );
+    row.time(2, "http_req_duration", &figures.duration);
+    row.time(3, "http_req_gross", &figures.gross);
+    row.time(4, "http_req_tare", &figures.tare);
+    row.sum(5, "data_sent", Unit::Bytes, figures.sent_bytes, requests);
+    row.sum(
+        6,
+        "data_received",
+        Unit::Bytes,
+        figures.received_bytes,
+        requests,
+    );
+}
+
+fn iterations<'a>(row: &mut Row<'a, '_>, figures: &'a ScenarioFigures) {
+    row.sum(
+        0,
+        "iterations",
+        Unit::Plain,
+        figures.ended(),
+        figures.ended(),
+    );
+    row.time(1, "iteration_duration", &figures.duration);
+    row.time(2, "iteration_response", &figures.response);
+    row.time(3, "iteration_lateness", &figures.lateness);
+    row.time(4, "scenario_cpu", &figures.cpu);
+}
+
+/// That nothing was dropped is known, and no want of data: zeros are handed out.
+fn drops(row: &mut Row<'_, '_>, scenario: Symbol, figures: &ScenarioFigures) {
+    for (slot, (reason, samples)) in (5..).zip(DropReason::ALL.into_iter().zip(figures.dropped)) {
+        row.key = Key::Dropped(scenario, reason);
+        let value = samples as f64;
+        row.view(
+            slot,
+            "dropped_iterations",
+            Unit::Plain,
+            FigureRef::Counter { value, samples },
+        );
     }
+}
+
+fn level<'a>(row: &mut Row<'a, '_>, name: &'a str, gauge: Gauge) {
+    row.view(0, name, unit_of_gauge(name), FigureRef::Gauge(gauge));
 }

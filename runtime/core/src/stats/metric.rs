@@ -17,6 +17,18 @@ pub enum MetricKind {
     Trend,
 }
 
+impl MetricKind {
+    /// Its name, as reports and messages have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Rate => "rate",
+            MetricKind::Trend => "trend",
+        }
+    }
+}
+
 /// What a metric's values are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -43,7 +55,14 @@ pub struct Builtin {
     pub unit: Unit,
     /// What it tells, in one line.
     pub about: &'static str,
+    /// Tags that its series are told apart by; none where the user's own tags are among them.
+    pub tags: Option<&'static [&'static str]>,
 }
+
+/// What phases are told apart by: there are seven of them, so they are not kept for every series.
+const PHASE: Option<&[&str]> = Some(&["scenario", "name"]);
+/// What iterations are told apart by.
+const ITERATION: Option<&[&str]> = Some(&["scenario"]);
 
 /// Every metric that Nettare records by itself, in the order in which reports list them. The gauges of the generator's health,
 /// `gen_*`, are as many as the machine has things to watch and not listed.
@@ -69,65 +88,84 @@ pub const BUILTINS: &[Builtin] = &[
     time(
         "http_req_blocked",
         "waiting for a connection because of a policy or limit",
-    ),
+    )
+    .by(PHASE),
     time(
         "http_req_looking_up",
         "resolving the name, where that was needed",
-    ),
+    )
+    .by(PHASE),
     time(
         "http_req_connecting",
         "the TCP handshake of exchanges that opened a connection",
-    ),
+    )
+    .by(PHASE),
     time(
         "http_req_tls_handshaking",
         "the TLS handshake of exchanges that opened a connection",
-    ),
+    )
+    .by(PHASE),
     time(
         "http_req_sending",
         "from the request's first byte written to its last",
-    ),
+    )
+    .by(PHASE),
     time(
         "http_req_waiting",
         "from the request's last byte to the response's first",
-    ),
+    )
+    .by(PHASE),
     time(
         "http_req_receiving",
         "from the response's first byte to its last",
-    ),
+    )
+    .by(PHASE),
     counter(
         "iterations",
         Unit::Plain,
         "iterations that ended by themselves",
-    ),
+    )
+    .by(ITERATION),
     time(
         "iteration_duration",
         "an iteration from its start to its end",
-    ),
+    )
+    .by(ITERATION),
     time(
         "iteration_response",
         "an iteration from the time it was due to its end",
-    ),
+    )
+    .by(ITERATION),
     time(
         "iteration_lateness",
         "from the time an iteration was due to its start",
-    ),
+    )
+    .by(ITERATION),
     counter(
         "dropped_iterations",
         Unit::Plain,
         "arrivals that never started",
-    ),
+    )
+    .by(Some(&["scenario", "reason"])),
     time(
         "scenario_cpu",
         "CPU time of an iteration in the scenario's own code",
-    ),
+    )
+    .by(ITERATION),
     rate("checks", "checks that passed"),
     time("check_cpu", "CPU time of one evaluation of a check"),
     time("group_duration", "one passage through a group"),
     counter("data_sent", Unit::Bytes, "bytes written for exchanges"),
     counter("data_received", Unit::Bytes, "bytes read for exchanges"),
-    gauge("vus", "virtual users in an iteration"),
-    gauge("vus_max", "virtual users that exist"),
+    gauge("vus", "virtual users in an iteration").by(Some(&[])),
+    gauge("vus_max", "virtual users that exist").by(Some(&[])),
 ];
+
+impl Builtin {
+    const fn by(self, tags: Option<&'static [&'static str]>) -> Builtin {
+        Builtin { tags, ..self }
+    }
+}
 
 /// The built-in metric of that name.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
@@ -143,6 +181,7 @@ const fn counter(name: &'static str, unit: Unit, about: &'static str) -> Builtin
         kind: MetricKind::Counter,
         unit,
         about,
+        tags: None,
     }
 }
 
@@ -152,6 +191,7 @@ const fn rate(name: &'static str, about: &'static str) -> Builtin {
         kind: MetricKind::Rate,
         unit: Unit::Plain,
         about,
+        tags: None,
     }
 }
 
@@ -161,6 +201,7 @@ const fn time(name: &'static str, about: &'static str) -> Builtin {
         kind: MetricKind::Trend,
         unit: Unit::Nanoseconds,
         about,
+        tags: None,
     }
 }
 
@@ -170,6 +211,7 @@ const fn gauge(name: &'static str, about: &'static str) -> Builtin {
         kind: MetricKind::Gauge,
         unit: Unit::Plain,
         about,
+        tags: None,
     }
 }
 

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::delta::{Book, ShardDelta};
 use super::figures::{
     CheckFigures, CustomFigures, ExchangeFigures, Gauge, GroupFigures, PhaseFigures, RunFigures,
     ScenarioFigures,
@@ -17,7 +18,6 @@ use super::index::{FastHasher, Figures, Table};
 use super::interval::IntervalSums;
 use super::key::{CheckKey, CustomKey, ErrorKey, GroupKey, PhaseKey, SeriesKey};
 use super::metric::builtin;
-use super::shard::{Book, ShardDelta};
 use super::symbol::{Interner, Symbol};
 use super::translation::Translation;
 use super::view::{Figure, View};

@@ -1,7 +1,7 @@
 //! From a worker's numbers to the collector's.
 
+use super::delta::ShardDelta;
 use super::key::{CheckKey, CustomKey, GroupKey, PhaseKey, SeriesKey};
-use super::shard::ShardDelta;
 use super::symbol::{Symbol, Tag, TagSet};
 use super::totals::Totals;
 

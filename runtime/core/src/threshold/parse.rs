@@ -11,13 +11,10 @@
 
 use std::collections::BTreeMap;
 
+use super::condition::condition;
 use super::suggest::near_miss;
-use super::{Aggregation, Comparison, Condition, Scale, Threshold, ThresholdError};
-use crate::stats::{Builtin, GENERATOR_PREFIX, MetricKind, Unit, builtin};
-use crate::units::{parse_duration, parse_size};
-
-/// A millisecond in nanoseconds: what a bare number of a time counts, as in k6.
-pub(super) const MILLISECOND: f64 = 1e6;
+use super::{Threshold, ThresholdError};
+use crate::stats::builtin;
 
 impl Threshold {
     /// Reads a threshold from a metric with its tags, `http_req_duration{name:login}`, and a condition, `p(95)<200`.
@@ -111,6 +108,7 @@ fn read_selector(text: &str) -> Result<(String, BTreeMap<String, String>), Thres
                 EXAMPLE,
             ));
         }
+        check_tag(text, start, name.trim(), tag)?;
         if tags.insert(tag.to_owned(), value.to_owned()).is_some() {
             return Err(error(
                 text,
@@ -148,6 +146,23 @@ fn check_name(text: &str, name: &str) -> Result<(), ThresholdError> {
     }
 }
 
+/// Refuses tags that no series of a metric has: such a threshold could never be met.
+fn check_tag(text: &str, at: usize, metric: &str, tag: &str) -> Result<(), ThresholdError> {
+    match builtin(metric).and_then(|b| b.tags) {
+        Some([]) => Err(error(text, at, &format!("`{metric}` has no tags"), metric)),
+        Some(tags) if !tags.contains(&tag) => {
+            let problem = format!("`{metric}` is kept by {} only", tags.join(" and "));
+            Err(error(
+                text,
+                at,
+                &problem,
+                &format!("{metric}{{{}:checkout}}", tags[0]),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Parts of `text[from..to]` between commas that are not within braces, with where each begins.
 fn split_tags(text: &str, from: usize, to: usize) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
@@ -167,244 +182,8 @@ fn split_tags(text: &str, from: usize, to: usize) -> Vec<(usize, &str)> {
     parts
 }
 
-/// Reads a condition on a metric.
-pub(super) fn condition(metric: &str, text: &str) -> Result<Condition, ThresholdError> {
-    let metric = Metric::of(metric);
-    let mut cursor = Cursor {
-        text,
-        at: 0,
-        example: metric.example(),
-    };
-    let start = cursor.skip_blanks();
-    let aggregation = cursor.aggregation()?;
-    if let Some(kind) = metric.kind.filter(|kind| !aggregation.fits(*kind)) {
-        let problem = format!("a {} has no `{aggregation}`", kind_name(kind));
-        return Err(cursor.error_at(start, &problem));
-    }
-    let comparison = cursor.comparison()?;
-    cursor.skip_blanks();
-    let number_at = cursor.at;
-    let (limit, scale) = cursor.limit()?;
-    if !metric.counts(scale, aggregation) {
-        let unit = text[number_at..].trim_start_matches(|c: char| !c.is_alphabetic() && c != '%');
-        let problem = format!("this metric is not counted in `{}`", unit.trim_end());
-        return Err(cursor.error_at(number_at, &problem));
-    }
-    metric
-        .check_limit(limit, scale, aggregation)
-        .map_err(|problem| cursor.error_at(number_at, &problem))?;
-    Ok(Condition {
-        aggregation,
-        comparison,
-        limit,
-        scale,
-    })
-}
-
-/// What is known of a metric before the run.
-struct Metric {
-    kind: Option<MetricKind>,
-    unit: Option<Unit>,
-}
-
-impl Metric {
-    fn of(name: &str) -> Metric {
-        match builtin(name) {
-            Some(&Builtin { kind, unit, .. }) => Metric {
-                kind: Some(kind),
-                unit: Some(unit),
-            },
-            None if name.starts_with(GENERATOR_PREFIX) => Metric {
-                kind: Some(MetricKind::Gauge),
-                unit: None,
-            },
-            None => Metric {
-                kind: None,
-                unit: None,
-            },
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        match self.kind {
-            Some(MetricKind::Counter) => "count>1000",
-            Some(MetricKind::Gauge) => "value<100",
-            Some(MetricKind::Rate) => "rate<0.01",
-            Some(MetricKind::Trend) | None => "p(95)<200",
-        }
-    }
-
-    /// Refuses limits that no value of the metric could ever be on either side of.
-    fn check_limit(
-        &self,
-        limit: f64,
-        scale: Scale,
-        aggregation: Aggregation,
-    ) -> Result<(), String> {
-        if self.kind.is_some() && self.kind != Some(MetricKind::Gauge) && limit < 0.0 {
-            return Err(format!(
-                "the {aggregation} of this metric is never below zero"
-            ));
-        }
-        let highest = if scale == Scale::Percent { 100.0 } else { 1.0 };
-        if self.kind == Some(MetricKind::Rate) && limit > highest {
-            return Err("a rate is between 0 and 1, or 0% and 100%".to_owned());
-        }
-        Ok(())
-    }
-
-    fn counts(&self, scale: Scale, aggregation: Aggregation) -> bool {
-        match (scale, self.unit) {
-            (Scale::Bare, _) => true,
-            (Scale::Percent, _) => {
-                aggregation == Aggregation::Rate
-                    && matches!(self.kind, Some(MetricKind::Rate) | None)
-            }
-            (_, None) => true,
-            (Scale::Nanoseconds, Some(unit)) => unit == Unit::Nanoseconds,
-            (Scale::Bytes, Some(unit)) => unit == Unit::Bytes,
-        }
-    }
-}
-
-fn kind_name(kind: MetricKind) -> &'static str {
-    match kind {
-        MetricKind::Counter => "counter",
-        MetricKind::Gauge => "gauge",
-        MetricKind::Rate => "rate",
-        MetricKind::Trend => "trend",
-    }
-}
-
-/// A place in a condition.
-struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
-    example: &'static str,
-}
-
-impl<'a> Cursor<'a> {
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    fn skip_blanks(&mut self) -> usize {
-        self.at += self.rest().len() - self.rest().trim_start().len();
-        self.at
-    }
-
-    fn accept(&mut self, token: &str) -> bool {
-        let found = self.rest().starts_with(token);
-        self.at += if found { token.len() } else { 0 };
-        found
-    }
-
-    fn word(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
-        let rest = self.rest();
-        let end = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
-        self.at += end;
-        &rest[..end]
-    }
-
-    fn aggregation(&mut self) -> Result<Aggregation, ThresholdError> {
-        let start = self.skip_blanks();
-        let name = self.word(|c| c.is_alphanumeric() || c == '_');
-        match name {
-            "p" => self.percentile(),
-            "avg" => Ok(Aggregation::Average),
-            "med" => Ok(Aggregation::Median),
-            "min" => Ok(Aggregation::Min),
-            "max" => Ok(Aggregation::Max),
-            "rate" => Ok(Aggregation::Rate),
-            "count" => Ok(Aggregation::Count),
-            "value" => Ok(Aggregation::Value),
-            "" => Err(self.error_at(
-                start,
-                "there is no aggregation (p(N), avg, med, min, max, rate, count or value)",
-            )),
-            _ => {
-                let problem =
-                    format!("`{name}` is none of p(N), avg, med, min, max, rate, count, value");
-                Err(self.error_at(start, &problem))
-            }
-        }
-    }
-
-    fn percentile(&mut self) -> Result<Aggregation, ThresholdError> {
-        self.skip_blanks();
-        if !self.accept("(") {
-            return Err(self.error_at(self.at, "`p` wants a percentile in parentheses"));
-        }
-        let start = self.skip_blanks();
-        let n = self.number()?;
-        if !(0.0..=100.0).contains(&n) {
-            return Err(self.error_at(start, "a percentile is from 0 to 100"));
-        }
-        self.skip_blanks();
-        match self.accept(")") {
-            true => Ok(Aggregation::Percentile(n)),
-            false => Err(self.error_at(self.at, "the percentile is not closed by `)`")),
-        }
-    }
-
-    fn comparison(&mut self) -> Result<Comparison, ThresholdError> {
-        let start = self.skip_blanks();
-        // The longer ones first, each being the start of none that follows.
-        let table = [
-            ("<=", Comparison::LessOrEqual),
-            (">=", Comparison::GreaterOrEqual),
-            ("==", Comparison::Equal),
-            ("!=", Comparison::NotEqual),
-            ("<", Comparison::Less),
-            (">", Comparison::Greater),
-        ];
-        let found = table.into_iter().find(|(token, _)| self.accept(token));
-        found
-            .map(|(_, comparison)| comparison)
-            .ok_or_else(|| self.error_at(start, "there is none of < <= > >= == !="))
-    }
-
-    fn number(&mut self) -> Result<f64, ThresholdError> {
-        let start = self.at;
-        let negative = self.accept("-");
-        let digits = self.word(|c| c.is_ascii_digit() || c == '.');
-        let number = digits.parse::<f64>().ok().filter(|n| n.is_finite());
-        match number {
-            Some(number) => Ok(if negative { -number } else { number }),
-            None => Err(self.error_at(start, "there is no number")),
-        }
-    }
-
-    /// The number at the end, and what it counts.
-    fn limit(&mut self) -> Result<(f64, Scale), ThresholdError> {
-        let start = self.at;
-        let bare = self.number()?;
-        let unit_at = self.skip_blanks();
-        let unit = self.rest().trim_end();
-        match unit {
-            "" => return Ok((bare, Scale::Bare)),
-            "%" => return Ok((bare, Scale::Percent)),
-            _ => {}
-        }
-        let (sign, text) = match self.text[start..].strip_prefix('-') {
-            Some(magnitude) => (-1.0, magnitude),
-            None => (1.0, &self.text[start..]),
-        };
-        if let Ok(ns) = parse_duration(text) {
-            return Ok((sign * ns as f64, Scale::Nanoseconds));
-        }
-        match parse_size(text) {
-            Ok(bytes) => Ok((sign * bytes as f64, Scale::Bytes)),
-            Err(_) => Err(self.error_at(unit_at, &format!("`{unit}` is no unit"))),
-        }
-    }
-
-    fn error_at(&self, at: usize, problem: &str) -> ThresholdError {
-        error(self.text, at, problem, self.example)
-    }
-}
-
-fn error(text: &str, at: usize, problem: &str, example: &str) -> ThresholdError {
+/// A refusal at a byte of the text.
+pub(super) fn error(text: &str, at: usize, problem: &str, example: &str) -> ThresholdError {
     ThresholdError {
         text: text.to_owned(),
         position: text[..at.min(text.len())].chars().count() + 1,

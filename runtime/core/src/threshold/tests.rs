@@ -1,3 +1,5 @@
+//! What is read, what is refused, and what comes of judging.
+
 //! Thresholds as they are written, and what they make of totals.
 
 use proptest::prelude::*;
@@ -43,157 +45,71 @@ fn outcome(text: &str, totals: &Totals) -> ThresholdOutcome {
     evaluate(&[parse(text)], totals)[0].outcome
 }
 
-/// What is written, and what is read of it: aggregation, comparison, limit and the limit's scale.
-const READINGS: [(&str, &str, Aggregation, Comparison, f64, Scale); 17] = {
-    use Aggregation::*;
-    use Comparison::*;
-    [
-        (
-            "a percentile",
-            "http_req_duration: p(95)<200",
-            Percentile(95.0),
-            Less,
-            200.0,
-            Scale::Bare,
-        ),
-        (
-            "with a fraction",
-            "http_req_duration: p(99.9)<=200",
-            Percentile(99.9),
-            LessOrEqual,
-            200.0,
-            Scale::Bare,
-        ),
-        (
-            "the ends of the range",
-            "http_req_duration: p(100)<200",
-            Percentile(100.0),
-            Less,
-            200.0,
-            Scale::Bare,
-        ),
-        (
-            "the mean, with a unit",
-            "http_req_duration: avg<=1s",
-            Average,
-            LessOrEqual,
-            1e9,
-            Scale::Nanoseconds,
-        ),
-        (
-            "the median",
-            "http_req_duration: med<1.5ms",
-            Median,
-            Less,
-            1.5e6,
-            Scale::Nanoseconds,
-        ),
-        (
-            "the extremes",
-            "http_req_duration: max<5000",
-            Max,
-            Less,
-            5000.0,
-            Scale::Bare,
-        ),
-        (
-            "a share",
-            "http_req_failed: rate<0.01",
-            Rate,
-            Less,
-            0.01,
-            Scale::Bare,
-        ),
-        (
-            "a share in percent",
-            "http_req_failed: rate<1%",
-            Rate,
-            Less,
-            1.0,
-            Scale::Percent,
-        ),
-        (
-            "a sum",
-            "http_reqs: count>1000",
-            Count,
-            Greater,
-            1000.0,
-            Scale::Bare,
-        ),
-        (
-            "a sum of bytes",
-            "data_received: count<1.5GiB",
-            Count,
-            Less,
-            1_610_612_736.0,
-            Scale::Bytes,
-        ),
-        (
-            "growth per second",
-            "http_reqs: rate>=100",
-            Rate,
-            GreaterOrEqual,
-            100.0,
-            Scale::Bare,
-        ),
-        ("a level", "vus: value==10", Value, Equal, 10.0, Scale::Bare),
-        (
-            "a level of the generator's health",
-            "gen_cpu: max<0.8",
-            Max,
-            Less,
-            0.8,
-            Scale::Bare,
-        ),
-        (
-            "inequality",
-            "checks: rate!=0",
-            Rate,
-            NotEqual,
-            0.0,
-            Scale::Bare,
-        ),
-        (
-            "blanks everywhere",
-            "  http_req_duration :  p( 95 )  <  200  ms ",
-            Percentile(95.0),
-            Less,
-            2e8,
-            Scale::Nanoseconds,
-        ),
-        (
-            "the Greek letter",
-            "http_req_tare: p(50)<100µs",
-            Percentile(50.0),
-            Less,
-            1e5,
-            Scale::Nanoseconds,
-        ),
-        (
-            "a metric of the scenario's own",
-            "clock_skew: min>-5",
-            Min,
-            Greater,
-            -5.0,
-            Scale::Bare,
-        ),
-    ]
-};
+/// A condition in a canonical form: `p(95) Less 200 Bare`.
+fn understood(text: &str) -> String {
+    let Condition {
+        aggregation,
+        comparison,
+        limit,
+        scale,
+    } = parse(text).condition;
+    format!("{aggregation} {comparison:?} {limit} {scale:?}")
+}
 
 #[test]
 fn thresholds_are_read_as_k6_writes_them() {
-    for (sentence, text, aggregation, comparison, limit, scale) in READINGS {
-        let condition = parse(text).condition;
-        assert_eq!(
-            condition,
-            Condition {
-                aggregation,
-                comparison,
-                limit,
-                scale
-            },
-            "{sentence}"
-        );
+    let table = [
+        ("http_req_duration: p(95)<200", "p(95) Less 200 Bare"),
+        (
+            "http_req_duration: p(99.9)<=200",
+            "p(99.9) LessOrEqual 200 Bare",
+        ),
+        ("http_req_duration: p(100)<200", "p(100) Less 200 Bare"),
+        ("http_req_duration: avg>0.5", "avg Greater 0.5 Bare"),
+        ("http_req_duration: med<200", "med Less 200 Bare"),
+        ("http_req_duration: max<5000", "max Less 5000 Bare"),
+        ("http_req_failed: rate<0.01", "rate Less 0.01 Bare"),
+        ("http_reqs: count>1000", "count Greater 1000 Bare"),
+        ("http_reqs: rate>=100", "rate GreaterOrEqual 100 Bare"),
+        ("vus: value==10", "value Equal 10 Bare"),
+        ("gen_cpu: max<0.8", "max Less 0.8 Bare"),
+        ("checks: rate!=0", "rate NotEqual 0 Bare"),
+        ("clock_skew: min>-5", "min Greater -5 Bare"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(understood(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn units_may_be_written() {
+    let table = [
+        (
+            "http_req_duration: avg<=1s",
+            "avg LessOrEqual 1000000000 Nanoseconds",
+        ),
+        (
+            "http_req_duration: med<1.5ms",
+            "med Less 1500000 Nanoseconds",
+        ),
+        (
+            "http_req_tare: p(50)<100µs",
+            "p(50) Less 100000 Nanoseconds",
+        ),
+        (
+            "iteration_duration: max<1m30s",
+            "max Less 90000000000 Nanoseconds",
+        ),
+        ("http_req_failed: rate<1%", "rate Less 1 Percent"),
+        ("data_received: count<1.5GiB", "count Less 1610612736 Bytes"),
+        ("clock_skew: min>-5ms", "min Greater -5000000 Nanoseconds"),
+        (
+            "  http_req_tare :  p( 95 )  <  200  ms ",
+            "p(95) Less 200000000 Nanoseconds",
+        ),
+    ];
+    for (text, expected) in table {
+        assert_eq!(understood(text), expected, "{text}");
     }
 }
 
@@ -273,6 +189,8 @@ fn case_032_nonsense_is_refused_with_its_place_and_an_example() {
         "http_req_duration{name:}: p(95)<200",
         "http_req_duration{}: p(95)<200",
         "http_req_duration{name:a,name:b}: p(95)<200",
+        "http_req_waiting{status:200}: p(95)<200",
+        "vus{scenario:a}: max<10",
         "http_req_duration{name:a: p(95)<200",
         "",
     ];

@@ -1,3 +1,5 @@
+//! The summary as it looks, and what must be so whatever it tells.
+
 //! The summary, on terminals of several widths and without one.
 
 use super::*;

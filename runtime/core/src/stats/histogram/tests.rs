@@ -1,3 +1,5 @@
+//! The laws of histograms, and the crate `hdrhistogram` beside ours.
+
 //! Histograms against their own laws, and against the crate `hdrhistogram`.
 
 use proptest::prelude::*;
