@@ -24,10 +24,6 @@ mod ui;
 
 use ui::Ui;
 
-/// Guests and responses of all sizes come and go on several threads, which the system's allocator serves worse.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // The standard library's code for a panic, 101, would read as a failed teardown. What panicked was printed already.
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::INTERNAL))
@@ -38,6 +34,7 @@ fn run() -> u8 {
         Ok(None) => exit::OK,
         Ok(Some(parsed)) => {
             let ui = Ui::detect(parsed.cli.wishes());
+            ui::install_trace(ui.verbosity, ui.quiet, ui.err.is_on());
             commands::dispatch(&parsed, &ui).unwrap_or_else(|failure| ui.failure(&failure))
         }
         Err(failure) => Ui::detect(ui::Wishes::default()).failure(&failure),

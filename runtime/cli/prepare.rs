@@ -6,10 +6,13 @@
 
 use std::path::Path;
 
-use nettare_core::plan::{Defaults, Layers, Limits, Meter, Options, PlanError, PlanFile, Resolved};
+use nettare_core::plan::{
+    Defaults, Layers, Limits, Meter, Options, Plan, PlanError, PlanFile, Resolved,
+};
+use nettare_engine::net::AllowList;
 
 use crate::exit::Cause;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 use crate::input::{self, Input, LoadedGuest, ScenarioBytes};
 
 /// A plan that can be run, and where its values came from.
@@ -49,12 +52,20 @@ pub(crate) fn prepare_scenario(
     let name = wanted_scenario(&layers, &guest)?;
     layers.scenario = own_options(&guest, &name)?;
     let resolved = layers.resolve(defaults).map_err(plan_failure)?;
+    check_hosts(&resolved.plan)?;
     let guest = if fits(&guest, &resolved) {
         guest
     } else {
         load(scenario, Some(&resolved))?
     };
     Ok(Prepared { resolved, guest })
+}
+
+/// Finds what is wrong with the hosts that may be contacted before anything is printed of the plan.
+pub(crate) fn check_hosts(plan: &Plan) -> Result<(), Failure> {
+    AllowList::new(&plan.run.allow_hosts)
+        .map(drop)
+        .or_fail(Cause::Plan)
 }
 
 /// Reads a plan file. The path of its scenario is relative to the plan's folder, so that a plan runs from anywhere.

@@ -8,7 +8,7 @@ use crate::exit::{self, Cause};
 
 /// At the head of each page: it is not to be edited.
 const MADE_BY: &str =
-    "<!-- Made by `cargo xtask reference` from the program; changes belong there. -->\n\n";
+    "<!-- Made by `cargo xtask docs` from the program; changes belong there. -->\n\n";
 
 /// Commands and flags, one section a command.
 pub(crate) fn commands_page(definition: &Command) -> String {

@@ -1,6 +1,6 @@
 //! The example guests, built for the tests that run them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs};
@@ -17,9 +17,9 @@ pub(crate) fn guest(name: &str) -> Vec<u8> {
 
 /// Gives the folder that they are in.
 fn build() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = super::root();
     let mut xtask = Command::new(env!("CARGO"));
-    let status = xtask.args(["xtask", "guests"]).current_dir(root).status();
+    let status = xtask.args(["xtask", "guests"]).current_dir(&root).status();
     assert!(
         status.expect("cargo starts").success(),
         "`cargo xtask guests` failed"

@@ -87,10 +87,7 @@ const HOLDERS: &[(&[&str], &[&str])] = &[
         &["clap", "clap_complete", "clap_mangen"],
         &["nettare", "xtask"],
     ),
-    (
-        &["indicatif", "mimalloc", "tracing-subscriber"],
-        &["nettare"],
-    ),
+    (&["indicatif", "tracing-subscriber"], &["nettare"]),
     (&["wit-bindgen"], &["nettare-guest"]),
 ];
 

@@ -19,7 +19,7 @@ pub(super) struct File {
 impl Tree {
     /// Everything in the working tree that is text and not built: what a commit would hold.
     pub(super) fn of_the_repository() -> Tree {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = &crate::support::root();
         let mut files = Vec::new();
         collect(root, root, &mut files);
         files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -59,7 +59,7 @@ fn sentence(error: &clap::Error, about: &str) -> String {
         }
         ErrorKind::ArgumentConflict => conflict(error, about),
         ErrorKind::MissingRequiredArgument => {
-            format!("{} is missing", text(error, ContextKind::InvalidArg))
+            format!("`{}` is missing", text(error, ContextKind::InvalidArg))
         }
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => refused_value(error, about),
         ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {

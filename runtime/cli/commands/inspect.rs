@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use nettare_core::plan::{Layers, Origin, Origins};
-use nettare_core::units::Bytes;
+use nettare_core::units;
 
 use crate::args::RunArgs;
 use crate::clock::Moment;
@@ -86,7 +86,7 @@ fn guest_in_comments(loaded: &LoadedGuest) -> String {
     let LoadedGuest { guest, file } = loaded;
     let description = guest.describe();
     let need = guest.need();
-    let memory = Bytes(guest.options().guest_memory_bytes);
+    let memory = units::format_size(guest.options().guest_memory_bytes);
     let mut text = format!("# {}, sha256 {}\n", file.file, file.sha256);
     let lists = [
         ("scenarios", &description.scenarios),
@@ -111,10 +111,17 @@ fn guest_in_comments(loaded: &LoadedGuest) -> String {
     }
     let _ = writeln!(
         text,
-        "#   {:16} {} core instances, {} memories of at most {memory} each, {} tables",
-        "a virtual user", need.core_instances, need.memories, need.tables
+        "#   {:16} {}, {} of at most {memory}, {}",
+        "a virtual user",
+        counted(need.core_instances, "core instance", "core instances"),
+        counted(need.memories, "memory", "memories"),
+        counted(need.tables, "table", "tables")
     );
     text
+}
+
+fn counted(count: u32, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn or_none(text: &str) -> &str {

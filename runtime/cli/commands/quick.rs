@@ -7,13 +7,14 @@ use nettare_core::plan::{
     without_user,
 };
 use nettare_core::units;
+use nettare_engine::net::Target;
 use url::Url;
 
 use crate::args::{QuickArgs, QuickLoadArgs, RequestArgs};
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
 use crate::layers;
-use crate::prepare::plan_failure;
+use crate::prepare::{check_hosts, plan_failure};
 use crate::session::{Request, Session, tls_options};
 use crate::ui::Ui;
 
@@ -58,6 +59,7 @@ fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
         limits: Limits::default(),
     };
     plan.validate().map_err(plan_failure)?;
+    check_hosts(&plan)?;
     Ok(plan)
 }
 
@@ -69,7 +71,10 @@ fn parse_url(text: &str) -> Result<Url, Failure> {
             .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/")
     })?;
     match url.scheme() {
-        "http" | "https" => Ok(url),
+        "http" | "https" => match Target::parse(text) {
+            Ok(_) => Ok(url),
+            Err(unusable) => Err(bad(unusable.message)),
+        },
         scheme if text.starts_with(&format!("{scheme}://")) => {
             Err(bad(format!("`{scheme}` URLs cannot be loaded")).hint("http:// and https:// can"))
         }

@@ -2,6 +2,7 @@
 
 mod palette;
 mod progress;
+mod trace;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 
 pub(crate) use palette::Palette;
 pub(crate) use progress::Progress;
+pub(crate) use trace::install as install_trace;
 
 /// What was found out once about the two streams and how much to say on them.
 #[derive(Clone, Copy, Debug)]

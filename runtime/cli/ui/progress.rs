@@ -59,6 +59,7 @@ impl Progress {
     /// Shows what an event says.
     pub(crate) fn observe(&mut self, event: &RunEvent) {
         match event {
+            RunEvent::Preparing { vus: 1 } => self.say("preparing 1 virtual user"),
             RunEvent::Preparing { vus } => self.say(&format!("preparing {vus} virtual users")),
             RunEvent::Interval(interval) => self.interval(interval),
             RunEvent::Draining => self.say("nothing starts any more; iterations under way may end"),
@@ -137,7 +138,7 @@ fn goal(executor: &Executor) -> Goal {
         Executor::SharedIterations { iterations, .. } => Goal::Iterations(iterations),
         Executor::PerVuIterations {
             vus, iterations, ..
-        } => Goal::Iterations(iterations * u64::from(vus)),
+        } => Goal::Iterations(iterations.saturating_mul(u64::from(vus))),
     }
 }
 

@@ -71,8 +71,8 @@ pub struct RunCounts {
     pub hooks: Counts,
     /// What was recorded, as the intervals add up.
     pub intervals: IntervalCounts,
-    /// Calls that began before the iteration they belong to, or ended after it.
-    pub calls_outside_iterations: u64,
+    /// Iterations with a call that began before them or ended after them.
+    pub stray_iterations: u64,
 }
 
 /// Sums over all intervals of a run.

@@ -298,7 +298,8 @@ impl Inner {
             }
             Record::Group { group, duration_ns } => {
                 let group = self.group(group);
-                self.shard.group(self.scenario, group, notes.tags, duration_ns);
+                self.shard
+                    .group(self.scenario, group, notes.tags, duration_ns);
             }
             Record::Tags(own) => notes.tags = tag_set(&mut self.shard, &self.tags, &own),
             Record::Refused(failure) => self.failure(&failure),
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     fn calls_lie_within_their_iteration_or_are_found_out() {
         let mut notes = IterationNotes {
-            tags: TagSet::NONE,
+            tags: TagSet::EMPTY,
             calls: None,
         };
         assert!(notes.are_within(10, 10), "no call is within anything");

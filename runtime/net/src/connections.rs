@@ -58,6 +58,9 @@ pub(crate) struct Wanted<'a> {
 impl Connections {
     /// A connection to the origin: one that is kept, or a new one. Which, and what opening took, goes into `record`.
     ///
+    /// Opening one is a future of its own, on the heap: it is larger than all the rest of an exchange, which would carry, and at
+    /// every `async fn` around it move, room for something that hardly ever happens.
+    ///
     /// # Errors
     ///
     /// Those of opening one.
@@ -67,12 +70,26 @@ impl Connections {
         wanted: Wanted<'_>,
         record: &Record,
     ) -> Result<Channel, Failure> {
+        match self.take_kept(client, wanted, record) {
+            Some(channel) => Ok(channel),
+            None => Box::pin(self.take_another(client, wanted, record)).await,
+        }
+    }
+
+    fn take_kept(&self, client: &Client, wanted: Wanted<'_>, record: &Record) -> Option<Channel> {
+        let channel = self.kept(wanted)?;
+        record.mark_reused();
+        client.counters.connections_reused.increment();
+        Some(channel)
+    }
+
+    async fn take_another(
+        &self,
+        client: &Rc<Client>,
+        wanted: Wanted<'_>,
+        record: &Record,
+    ) -> Result<Channel, Failure> {
         loop {
-            if let Some(channel) = self.kept(wanted) {
-                record.mark_reused();
-                client.counters.connections_reused.increment();
-                return Ok(channel);
-            }
             if !self.may_be_shared(client, wanted.origin) {
                 return self.open(client, wanted.origin, record).await;
             }
@@ -82,6 +99,9 @@ impl Connections {
             record.enter(Stage::Blocked);
             self.dialled.notified().await;
             record.leave(record.elapsed_ns());
+            if let Some(channel) = self.take_kept(client, wanted, record) {
+                return Ok(channel);
+            }
         }
     }
 

@@ -57,9 +57,8 @@ impl Timer {
         &mut self,
         deadline_ns: u64,
         look_again: impl Fn(),
-        work: F,
+        mut work: Pin<&mut F>,
     ) -> Result<F::Output, Expired> {
-        let mut work = std::pin::pin!(work);
         std::future::poll_fn(|context| {
             if let Poll::Ready(output) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(output));

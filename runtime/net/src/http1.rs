@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use http::{Response, response};
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use nettare_core::sample::{ErrorKind, Failure, Protocol};
 
@@ -42,6 +43,9 @@ pub(crate) struct Conduct<'a> {
     pub(crate) client: &'a Client,
     pub(crate) record: &'a Record,
 }
+
+/// What hyper makes of a request: a response's head, or the request back.
+type Sent = Result<Response<Incoming>, TrySendError<http::Request<RequestBody>>>;
 
 /// An exchange that came to nothing.
 #[derive(Debug)]
@@ -86,19 +90,27 @@ impl Http1 {
         !self.ended && self.sender.is_ready() && !self.wire.is_readable()
     }
 
-    /// Sends `request` and collects the response.
-    pub(crate) async fn exchange(
+    /// Begins an exchange. What is given back goes to [`Http1::receive`]; nothing is sent before.
+    pub(crate) fn send(
         &mut self,
         request: http::Request<RequestBody>,
         conduct: &Conduct<'_>,
-        collector: impl FnOnce(Option<u64>) -> Result<Collector, Failure>,
-    ) -> Result<Answer, Broken> {
+    ) -> impl Future<Output = Sent> + use<> {
         self.wire.ledger().begin(!request.body().is_end_stream());
         conduct
             .record
             .begin_exchange(self.wire.ledger(), self.wire.clone());
-        let sending = self.sender.try_send_request(request);
-        let response = match self.drive(conduct, sending).await {
+        self.sender.try_send_request(request)
+    }
+
+    /// Sends the request that `sending` stands for, and collects the response.
+    pub(crate) async fn receive(
+        &mut self,
+        sending: impl Future<Output = Sent>,
+        conduct: &Conduct<'_>,
+        collector: impl FnOnce(Option<u64>) -> Result<Collector, Failure>,
+    ) -> Result<Answer, Broken> {
+        let response = match self.drive(conduct, pin!(sending)).await {
             Ok(response) => response,
             Err(mut error) => {
                 let unsent = error.take_message().is_some();
@@ -119,7 +131,7 @@ impl Http1 {
     ) -> Result<Answer, Broken> {
         let (head, mut body) = response.into_parts();
         let mut collector = collector(body.size_hint().exact()).map_err(Broken::given_up)?;
-        while let Some(frame) = self.drive(conduct, body.frame()).await {
+        while let Some(frame) = self.drive(conduct, pin!(body.frame())).await {
             let frame = frame.map_err(|error| self.broken(&error, false))?;
             if let Ok(piece) = frame.into_data() {
                 collector.push(piece).map_err(Broken::given_up)?;
@@ -137,8 +149,11 @@ impl Http1 {
     ///
     /// `work` gets a waker that does nothing: whatever makes it ready happens inside the poll of the connection, which is woken
     /// by the socket, and `work` is asked again right after.
-    async fn drive<F: Future>(&mut self, conduct: &Conduct<'_>, work: F) -> F::Output {
-        let mut work = std::pin::pin!(work);
+    async fn drive<F: Future>(
+        &mut self,
+        conduct: &Conduct<'_>,
+        mut work: Pin<&mut F>,
+    ) -> F::Output {
         let mut silent = Context::from_waker(Waker::noop());
         std::future::poll_fn(|context| {
             if let Poll::Ready(output) = work.as_mut().poll(&mut silent) {

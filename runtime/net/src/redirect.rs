@@ -65,9 +65,7 @@ impl<'a> Hop<'a> {
         };
         let mut target = self.resolve(location)?;
         if target.origin == self.target.origin && target.authorization.is_none() {
-            target
-                .authorization
-                .clone_from(&self.target.authorization);
+            target.authorization.clone_from(&self.target.authorization);
         }
         let (method, keeps_body) = self.method_after(status);
         let mut next = Hop {

@@ -10,6 +10,7 @@
 //! other, and nothing else has to be cancelled.
 
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -172,7 +173,8 @@ impl Session {
         let counters = &self.client.counters;
         counters.attempted.increment();
         let record = Record::default();
-        let work = self.exchange(hop, bounds, &record, attempt > 1);
+        // Pinned here and lent: a future that is handed on by value is copied whole at each hand-over.
+        let work = pin!(self.exchange(hop, bounds, &record, attempt > 1));
         let ended = match timer
             .within(bounds.deadline_ns, || record.look_again(), work)
             .await
@@ -211,13 +213,14 @@ impl Session {
         let answer = match &mut channel {
             Channel::Http1(connection) => {
                 let request = request::http1(hop, agent, connection.wire());
-                connection.exchange(request, &conduct, collector).await?
+                let sending = connection.send(request, &conduct);
+                connection.receive(sending, &conduct, collector).await?
             }
             Channel::Http2(connection) => {
                 let request = request::http2(hop, agent);
-                connection
-                    .exchange(request, hop.body.clone(), &conduct, collector)
-                    .await?
+                let body = hop.body.clone();
+                // On the heap, so that exchanges over HTTP/1.1 do not carry its room about.
+                Box::pin(connection.exchange(request, body, &conduct, collector)).await?
             }
         };
         self.connections.put_back(client, origin, channel);

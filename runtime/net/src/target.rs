@@ -173,10 +173,16 @@ mod tests {
     fn a_password_is_sent_and_never_shown() {
         let target = Target::parse("http://anna:hu%20sh@shop.example/a?b#c").unwrap();
         assert_eq!(target.as_str(), "http://shop.example/a?b");
-        assert_eq!(target.authorization.as_ref().unwrap(), "Basic YW5uYTpodSBzaA==");
+        assert_eq!(
+            target.authorization.as_ref().unwrap(),
+            "Basic YW5uYTpodSBzaA=="
+        );
         assert_eq!(target.absolute.to_string(), "http://shop.example/a?b");
         assert!(!format!("{target:?}").contains("hu"), "{target:?}");
-        for bad in ["ftp://anna:hush@shop.example/", "http://anna:hush@shop.example:99999/"] {
+        for bad in [
+            "ftp://anna:hush@shop.example/",
+            "http://anna:hush@shop.example:99999/",
+        ] {
             let failure = Target::parse(bad).unwrap_err();
             assert!(!failure.message.contains("hush"), "{}", failure.message);
         }

@@ -1,4 +1,4 @@
-//! Runs to encode.
+//! Runs that tests encode: a good one, and one in which something of everything went wrong.
 
 use nettare_core::plan::{Executor, Rate};
 use nettare_core::report::Report;

@@ -2,13 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context, bail};
 
 /// The repository's root: every command runs from there, wherever it was typed.
+///
+/// cargo says where at run time too. What it said when this was compiled may be another clone, where two share a target folder.
 pub(crate) fn root() -> &'static Path {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder.ancestors().nth(2).unwrap_or(crate_folder)
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+        let root = crate_folder.ancestors().nth(2);
+        root.map_or_else(|| crate_folder.clone(), Path::to_owned)
+    })
 }
 
 /// A program, to be run in the repository's root.

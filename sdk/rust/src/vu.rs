@@ -19,11 +19,36 @@ pub fn iteration() -> u64 {
 ///
 /// When it was not given; `env("SKU").unwrap_or("42".into())` is a default.
 pub fn env(name: &str) -> Result<String> {
-    host::vu::env(name).ok_or_else(|| {
+    known_or_asked(name).ok_or_else(|| {
         Error::new(format_args!(
             "the variable {name} is not set: give it with -e {name}=VALUE"
         ))
     })
+}
+
+/// Variables do not change while an instance lives, and scenarios ask for the same one in each iteration: it comes from the host
+/// once.
+#[cfg(target_arch = "wasm32")]
+fn known_or_asked(name: &str) -> Option<String> {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static KNOWN: RefCell<Vec<(String, String)>> = const { RefCell::new(Vec::new()) };
+    }
+    KNOWN.with_borrow_mut(|known| {
+        if let Some((_, value)) = known.iter().find(|(other, _)| other == name) {
+            return Some(value.clone());
+        }
+        let value = host::vu::env(name)?;
+        known.push((name.to_owned(), value.clone()));
+        Some(value)
+    })
+}
+
+/// The host of a test may be another in the next test.
+#[cfg(not(target_arch = "wasm32"))]
+fn known_or_asked(name: &str) -> Option<String> {
+    host::vu::env(name)
 }
 
 /// Puts a tag on every sample until the iteration ends. As each value makes new series, let there be few.

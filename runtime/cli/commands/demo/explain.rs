@@ -77,7 +77,7 @@ fn checks(report: &Report) -> Option<String> {
     })?;
     Some(format!(
         "Checks. The scenario looks at what comes back, and that costs the generator CPU, metered check by check. The one \
-         that took most is `{}`: {} a time. Net latency is the same with or without it.",
+         that took most is `{}`: {} a time. It begins when the response is there, so net latency does not contain it.",
         check.name,
         time(cpu.p50.0 as u64)
     ))

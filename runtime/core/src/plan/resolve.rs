@@ -200,6 +200,7 @@ fn grant_hosts_of_urls(stated: &mut Options, origins: &mut Origins) {
     for (host, origin) in granted.collect::<Vec<_>>() {
         if !stated.allow_hosts.contains(&host) {
             origins.note(&format!("allow-hosts.{host}"), origin);
+            origins.note("allow-hosts", origin.max(origins.of("allow-hosts")));
             stated.allow_hosts.push(host);
         }
     }

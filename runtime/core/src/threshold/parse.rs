@@ -109,6 +109,7 @@ fn read_selector(text: &str) -> Result<(String, BTreeMap<String, String>), Thres
             ));
         }
         check_tag(text, start, name.trim(), tag)?;
+        check_braces(text, start, part)?;
         if tags.insert(tag.to_owned(), value.to_owned()).is_some() {
             return Err(error(
                 text,
@@ -161,6 +162,30 @@ fn check_tag(text: &str, at: usize, metric: &str, tag: &str) -> Result<(), Thres
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a tag whose braces do not pair within itself: where it ended would depend on the tags beside it.
+fn check_braces(text: &str, at: usize, tag: &str) -> Result<(), ThresholdError> {
+    let mut depth = 0i32;
+    for c in tag.chars() {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        if depth < 0 {
+            break;
+        }
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    Err(error(
+        text,
+        at,
+        "the braces of this tag do not pair",
+        "http_reqs{name:/orders/{id}}",
+    ))
 }
 
 /// Parts of `text[from..to]` between commas that are not within braces, with where each begins.

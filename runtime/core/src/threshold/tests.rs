@@ -192,6 +192,8 @@ fn case_032_nonsense_is_refused_with_its_place_and_an_example() {
         "http_req_waiting{status:200}: p(95)<200",
         "vus{scenario:a}: max<10",
         "http_req_duration{name:a: p(95)<200",
+        "http_req_duration{name:a},group:{b}: p(95)<200",
+        "http_req_duration{name:/{a,b}: p(95)<200",
         "",
     ];
     let refusals: Vec<String> = table.into_iter().map(refused).collect();

@@ -137,11 +137,11 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "invariant-request-within-iteration",
-        limit: "0 calls that reach beyond their iteration",
+        limit: "every call begins and ends within its iteration",
         advice: OUR_BUG,
         fires: |counts| {
-            let outside = counts.calls_outside_iterations;
-            (outside > 0).then(|| format!("{outside} calls"))
+            let stray = counts.stray_iterations;
+            (stray > 0).then(|| format!("{stray} iterations with calls that reach beyond them"))
         },
     },
     Rule {

@@ -159,7 +159,7 @@ fn exchanges_that_do_not_add_up_are_told() {
         ),
         (
             "one call outlived its iteration",
-            |c| c.calls_outside_iterations = 1,
+            |c| c.stray_iterations = 1,
             "invariant-request-within-iteration",
         ),
     ]);
@@ -267,7 +267,7 @@ proptest! {
         counts.totals.gross_ns = u128::from(next());
         counts.totals.tare_ns = u128::from(next());
         counts.totals.phases_ns = u128::from(next());
-        counts.calls_outside_iterations = next();
+        counts.stray_iterations = next();
         let verdict = judge(&counts);
         prop_assert_eq!(verdict.result == Judgement::Invalid, !verdict.reasons.is_empty());
         prop_assert!(matches!(verdict.result, Judgement::Invalid | Judgement::Unjudged));

@@ -18,6 +18,7 @@ mod timer;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
@@ -26,13 +27,13 @@ use nettare_core::sample::{Failure, Funnel, IterationOutcome};
 use nettare_core::sched::{Action, Event, IterationCounts, Scheduler};
 use nettare_core::stats::{ShardDelta, Symbol};
 use nettare_net::{Client, Target};
-use nettare_vm::LogLevel;
+use nettare_vm::{HttpRequest, LogLevel};
 use tokio::sync::Notify;
 
 use crate::clock::{self, RunClock};
 use crate::mailbox::{Ended, Mailbox, Outbox, Parcel};
 use crate::placement::Placement;
-use crate::recorder::{IterationNotes, Recorder};
+use crate::recorder::{CallLabels, IterationNotes, Recorder};
 use crate::turn::GuestThreadSender;
 use guest::{GuestWork, Life};
 use native::NativeWork;
@@ -137,8 +138,38 @@ pub(crate) enum VuWork {
 /// The time a cancelled guest has to notice that its host calls answer `cancelled`; then as much again to reach an epoch.
 const UNWIND_NS: u64 = 1_000_000_000;
 
-/// Targets kept by their URLs: enough for every route of a test, few enough not to matter.
-const MAX_TARGETS: usize = 10_000;
+/// Routes kept: enough for every one of a test, few enough not to matter.
+const MAX_ROUTES: usize = 10_000;
+
+/// What a guest's requests of one kind have in common.
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) target: Arc<Target>,
+    pub(crate) labels: CallLabels,
+}
+
+/// By [`HttpRequest::id`], which is a hash already.
+pub(crate) type Routes = HashMap<u64, Route, BuildHasherDefault<AsItIs>>;
+
+/// Hashes a hash to itself.
+#[derive(Default)]
+pub(crate) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
 
 /// One worker, on its I/O thread.
 pub(crate) struct Worker {
@@ -164,7 +195,7 @@ pub(crate) struct Worker {
     /// When the scheduler wants to be woken, in the run's time; `u64::MAX` when it does not.
     wake_at_ns: Cell<u64>,
     wake_changed: Notify,
-    targets: RefCell<HashMap<String, Arc<Target>>>,
+    routes: RefCell<Routes>,
     /// Iterations with a call that reaches beyond them.
     stray_iterations: Cell<u64>,
 }
@@ -273,19 +304,26 @@ impl Worker {
         self.tell(News::Log(vu, level, text));
     }
 
-    /// The target of a URL, parsed once.
-    pub(crate) fn target(&self, url: &str) -> Result<Arc<Target>, Failure> {
-        let mut targets = self.targets.borrow_mut();
-        if let Some(target) = targets.get(url) {
-            return Ok(target.clone());
+    /// Where a guest's request goes and what it is called by; worked out once for all that agree in these.
+    ///
+    /// # Errors
+    ///
+    /// When its URL cannot be requested.
+    pub(crate) fn route(&self, request: &HttpRequest) -> Result<Route, Failure> {
+        let mut routes = self.routes.borrow_mut();
+        if let Some(route) = routes.get(&request.id) {
+            return Ok(route.clone());
         }
-        let target = Arc::new(Target::parse(url)?);
+        let route = Route {
+            target: Arc::new(Target::parse(&request.url)?),
+            labels: self.recorder.labels(request),
+        };
         // URLs with ids in them are endless; the whole table goes rather than one entry, since none is worth a list of uses.
-        if targets.len() >= MAX_TARGETS {
-            targets.clear();
+        if routes.len() >= MAX_ROUTES {
+            routes.clear();
         }
-        targets.insert(url.to_owned(), target.clone());
-        Ok(target)
+        routes.insert(request.id, route.clone());
+        Ok(route)
     }
 
     /// Has the guest thread poll a guest that was inline.
@@ -466,6 +504,8 @@ impl Worker {
             Hook::Teardown(data) => (Symbol::TEARDOWN, Life::Teardown { data }),
         };
         self.recorder.set_aside(group);
+        // Labels have the group in them.
+        self.routes.borrow_mut().clear();
         let port = self.make_guest(0, life);
         self.ports.borrow_mut().insert(0, port);
     }

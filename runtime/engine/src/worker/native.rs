@@ -1,7 +1,7 @@
 //! Virtual users without a guest: one request an iteration, on the same scheduler and with the same samples as a guest's.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -60,8 +60,11 @@ async fn iterate(worker: &Worker, port: &Port, session: &Rc<Session>, work: &Nat
     let mut series = SeriesId::NONE;
     let mut on_exchange =
         |exchange: &Exchange| series = worker.recorder.exchange(&work.labels, exchange);
-    let Some(call) = unless_cancelled(port, session.call(&work.request, &mut on_exchange)).await
-    else {
+    let ended = {
+        let call = pin!(session.call(&work.request, &mut on_exchange));
+        unless_cancelled(port, call).await
+    };
+    let Some(call) = ended else {
         return End::CutShort;
     };
     let gross_ns = clock::monotonic_ns() - called_ns;
@@ -80,8 +83,10 @@ async fn iterate(worker: &Worker, port: &Port, session: &Rc<Session>, work: &Nat
 }
 
 /// Awaits `call`, or drops it when the run cuts the virtual user short: its exchange then counts as in flight.
-pub(crate) async fn unless_cancelled<F: Future>(port: &Port, call: F) -> Option<F::Output> {
-    let mut call = pin!(call);
+pub(crate) async fn unless_cancelled<F: Future>(
+    port: &Port,
+    mut call: Pin<&mut F>,
+) -> Option<F::Output> {
     poll_fn(|cx| {
         if let Poll::Ready(output) = call.as_mut().poll(cx) {
             return Poll::Ready(Some(output));

@@ -20,9 +20,9 @@ use crate::clock;
 use crate::mailbox::{Ended, Mailbox, Place, Ticket, ToIo};
 use crate::placement::Placement;
 use crate::recorder::{CallLabels, IterationNotes};
-use crate::worker::Worker;
 use crate::worker::native::unless_cancelled;
 use crate::worker::port::{GuestFuture, Port};
+use crate::worker::{Route, Worker};
 
 /// How many times the two halves of an inline virtual user are polled in turn before others get theirs.
 const PASSES: usize = 16;
@@ -210,10 +210,8 @@ impl Desk {
         let ticket = wait.ticket();
         let line = self.line.clone();
         let call = tokio::task::spawn_local(async move {
-            if unless_cancelled(&line.port, serve_wait(line.clone(), wait))
-                .await
-                .is_none()
-            {
+            let served = pin!(serve_wait(line.clone(), wait));
+            if unless_cancelled(&line.port, served).await.is_none() {
                 line.mailbox.answer_cancelled(ticket);
             }
         });
@@ -314,16 +312,16 @@ impl Desk {
 }
 
 fn prepare(worker: &Worker, source: Arc<HttpRequest>) -> Result<Prepared, Failure> {
+    let Route { target, labels } = worker.route(&source)?;
     let request = Request {
         method: source.method.clone(),
-        target: worker.target(&source.url)?,
+        target,
         headers: source.headers.clone(),
         body: source.body.clone(),
         timeout_ns: source.timeout_ns,
         max_redirects: source.max_redirects,
         keep_body: source.keep_body,
     };
-    let labels = worker.recorder.labels(&source);
     Ok(Prepared {
         source,
         request: Rc::new(request),

@@ -1,7 +1,6 @@
 //! The threads of a worker: how they are made, what runs on them, how they end.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -191,7 +190,7 @@ fn worker(seed: &Seed, base: &Base) -> Rc<Worker> {
         finished: Cell::new(false),
         wake_at_ns: Cell::new(u64::MAX),
         wake_changed: Notify::new(),
-        targets: RefCell::new(HashMap::new()),
+        routes: RefCell::default(),
         stray_iterations: Cell::new(0),
     })
 }

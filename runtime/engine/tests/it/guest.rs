@@ -79,6 +79,7 @@ fn every_placement_gives_the_server_s_own_count() {
             result.iteration_failures
         );
         assert_eq!(result.funnel.answered, 1_600, "{placement:?}");
+        assert_eq!(result.stray_iterations, 0, "{placement:?}");
         let counts = result.totals.counts();
         assert_eq!(
             (counts.checks, counts.calls),
