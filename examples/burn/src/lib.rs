@@ -22,6 +22,9 @@ const SAMPLE: u64 = 500_000;
 /// Measurements, of which the shortest is taken: whatever disturbs one of them makes it longer.
 const SAMPLES: usize = 30;
 
+/// Requests before the first iteration of a virtual user.
+const WARM_UPS: usize = 3;
+
 /// How many rounds a microsecond of CPU time is worth on this machine.
 #[derive(Serialize, Deserialize)]
 struct Speed {
@@ -49,11 +52,22 @@ impl Burner {
         let burn_us: f64 = env("BURN_US")?
             .parse()
             .context("BURN_US is a number of microseconds")?;
+        let url = env("TARGET")?;
+        warm_up(&url)?;
         Ok(Burner {
-            url: env("TARGET")?,
+            url,
             rounds: (burn_us * speed.rounds_per_us) as u64,
         })
     }
+}
+
+/// Opens the connection, and has the kernel find out how large a receive window it needs: the first responses of a connection
+/// take longer, and there is one connection for each virtual user, however many responses it gets.
+fn warm_up(url: &str) -> Result {
+    for _ in 0..WARM_UPS {
+        Request::get(url).name("warm-up").send()?;
+    }
+    Ok(())
 }
 
 fn burn(burner: &mut Burner) -> Result {

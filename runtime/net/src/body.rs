@@ -12,16 +12,26 @@ use crate::budget::Lease;
 use crate::error::failure;
 use crate::stream::WireStream;
 
-/// A request's body, which tells the ledger when the protocol has taken it.
+/// A request's body, which tells the ledger when the protocol has taken it; none once that was done, or when it is empty. It is
+/// small, because hyper keeps room for 32 requests at every connection.
 #[derive(Debug)]
-pub(crate) struct RequestBody {
+pub(crate) struct RequestBody(Option<Box<Untaken>>);
+
+#[derive(Debug)]
+struct Untaken {
     bytes: Bytes,
     wire: WireStream,
 }
 
 impl RequestBody {
-    pub(crate) fn new(bytes: Bytes, wire: WireStream) -> RequestBody {
-        RequestBody { bytes, wire }
+    pub(crate) fn new(bytes: &Bytes, wire: &WireStream) -> RequestBody {
+        let is_there = !bytes.is_empty();
+        RequestBody(is_there.then(|| {
+            Box::new(Untaken {
+                bytes: bytes.clone(),
+                wire: wire.clone(),
+            })
+        }))
     }
 }
 
@@ -33,20 +43,19 @@ impl Body for RequestBody {
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let this = self.get_mut();
-        if this.bytes.is_empty() {
-            return Poll::Ready(None);
-        }
-        this.wire.ledger().body_taken();
-        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.bytes)))))
+        Poll::Ready(self.get_mut().0.take().map(|untaken| {
+            untaken.wire.ledger().body_taken();
+            Ok(Frame::data(untaken.bytes))
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
+        self.0.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes.len() as u64)
+        let length = self.0.as_ref().map_or(0, |untaken| untaken.bytes.len());
+        SizeHint::with_exact(length as u64)
     }
 }
 

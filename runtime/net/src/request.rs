@@ -26,7 +26,7 @@ pub(crate) fn http1(
     let mut fields = room_for(hop);
     fields.insert(header::HOST, hop.target.host_header.clone());
     add_fields(&mut fields, hop, agent, |_| true);
-    let mut request = Request::new(RequestBody::new(hop.body.clone(), wire.clone()));
+    let mut request = Request::new(RequestBody::new(&hop.body, wire));
     *request.method_mut() = hop.method.clone();
     *request.uri_mut() = hop.target.uri.clone();
     *request.headers_mut() = fields;

@@ -49,8 +49,8 @@ pub enum Record {
     Call {
         /// The series the host named in its reply.
         series: SeriesId,
-        /// When the guest asked, on the monotonic clock, if it has been waiting ever since; none for a call it left pending, which
-        /// it may wait for in a later iteration.
+        /// When the guest asked, on the monotonic clock, if it did so in an iteration and has been waiting ever since; none for
+        /// other hooks, and for a call it left pending, which it may wait for in a later iteration.
         called_ns: Option<u64>,
         /// From the guest's asking to its running again.
         gross_ns: u64,

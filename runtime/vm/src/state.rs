@@ -183,6 +183,8 @@ pub(crate) struct State {
     pub(crate) log_lines: u32,
     /// Whether the stopping run cut a wait short in this call.
     pub(crate) was_cancelled: bool,
+    /// Whether the hook that runs is an iteration.
+    pub(crate) iterates: bool,
     /// Misuse and limits hit in this call, summed so that a loop of either does not flood the records.
     pub(crate) misuse: Vec<(&'static str, u64)>,
     pub(crate) limits_hit: Vec<(&'static str, u64)>,
@@ -214,6 +216,7 @@ impl State {
             groups: Vec::new(),
             log_lines: 0,
             was_cancelled: false,
+            iterates: false,
             misuse: Vec::new(),
             limits_hit: Vec::new(),
         }
@@ -257,6 +260,7 @@ impl State {
         self.random.begin(iteration);
         self.log_lines = 0;
         self.was_cancelled = false;
+        self.iterates = iteration.is_some();
     }
 
     /// It has ended: what was open is closed, what was counted is told.

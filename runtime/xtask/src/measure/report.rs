@@ -56,15 +56,28 @@ impl Report {
 
     /// A figure of a distribution over the whole run: ("http_req_duration", "p99").
     pub(crate) fn trend(&self, metric: &str, figure: &str) -> anyhow::Result<f64> {
+        let whole = |tags: &Value| tags.as_object().is_none_or(serde_json::Map::is_empty);
+        self.figure(metric, figure, whole)
+    }
+
+    /// The same, of the requests of one name that were answered as expected.
+    pub(crate) fn trend_of(&self, name: &str, metric: &str, figure: &str) -> anyhow::Result<f64> {
+        let named = |tags: &Value| tags["name"] == name && tags["expected_response"] == "true";
+        self.figure(metric, figure, named)
+    }
+
+    fn figure(
+        &self,
+        metric: &str,
+        figure: &str,
+        fits: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<f64> {
         let metrics = self.0["metrics"]
             .as_array()
             .context("the report has no metrics")?;
-        let whole = |m: &&Value| {
-            m["name"] == metric && m["tags"].as_object().is_none_or(serde_json::Map::is_empty)
-        };
         let found = metrics
             .iter()
-            .find(whole)
+            .find(|m| m["name"] == metric && fits(&m["tags"]))
             .with_context(|| format!("the report has no {metric}"))?;
         found[figure]
             .as_f64()
@@ -88,7 +101,7 @@ mod tests {
         "run": {"duration_ns": 2500000000, "timestamps": {"exact": 3, "bound": 1, "user": 0}},
         "requests": {"answered": 12, "failed": {"reset": 2, "timeout": 1}},
         "metrics": [
-            {"name": "http_req_duration", "kind": "trend", "tags": {"name": "/"}, "p50": 1},
+            {"name": "http_req_duration", "kind": "trend", "tags": {"name": "/", "expected_response": "true"}, "p50": 1},
             {"name": "http_req_duration", "kind": "trend", "tags": {}, "p50": 7}
         ]
     }"#;
@@ -109,6 +122,12 @@ mod tests {
                 .trend("http_req_duration", "p50")
                 .expect("it is there"),
             7.0
+        );
+        assert_eq!(
+            report
+                .trend_of("/", "http_req_duration", "p50")
+                .expect("it is there"),
+            1.0
         );
         assert_eq!(report.exact_stamps(), 0.75);
     }

@@ -5,6 +5,7 @@ use std::process::Command;
 use super::Bench;
 use super::judge::Judged;
 use super::peer::Peer;
+use super::plan::VUS;
 use crate::measure::figures::{grouped, short};
 use crate::measure::machine::{self, version};
 use crate::measure::table::Table;
@@ -50,9 +51,10 @@ fn assemble(head: &Head, judged: &[Judged], peers: &[Peer]) -> String {
         "# The truth test
 
 Whether net stays the server's when the generator is hopelessly overloaded. Written by `cargo xtask truth`: the demo target runs on
-one CPU, Nettare on another, and a guest checks every response by burning CPU time. Arrivals come at a constant rate: at the
-baseline they ask for 5 % of the generator's CPU, overloaded for once, ten and a hundred times the CPU there is. The server does
-the same for a request either way, so net has to stay; gross, which is what a clock in user space sees, grows with the load.
+one CPU, Nettare on another, and a guest checks every response by burning CPU time. Arrivals come at the same constant rate in
+every run of a row: at the baseline their checks ask for 5 % of the generator's CPU, overloaded for once, ten and a hundred times the
+CPU there is. The server does the same for a request either way, so net has to stay; gross, which is what a clock in user space sees,
+grows with the load. Connections are opened and warmed up before the load begins, in both.
 
 The bounds: net p50 within 10 % or 0.2 ms of the baseline, p99 within 10 % or 1 ms, whichever is more, and from ten times on gross
 p50 at least fifty times the baseline's. Figures are medians over {pairs} alternating pairs of {seconds} s runs; differences and growth
@@ -102,7 +104,8 @@ fn beside(peers: &[Peer]) -> String {
     if peers.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(["wrk's p50", "one connection", "64 connections, burdened"]);
+    let burdened = format!("{VUS} connections, burdened");
+    let mut table = Table::new(["wrk's p50", "one connection", &burdened]);
     for peer in peers {
         table.row([
             format!("{}, {}", peer.speech, peer.body),

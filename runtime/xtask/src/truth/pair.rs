@@ -109,15 +109,16 @@ impl Figures {
             "{} requests failed",
             report.failed()
         );
-        let time =
-            |metric, figure| Ok::<_, anyhow::Error>(milliseconds(report.trend(metric, figure)?));
+        // Not those with which connections are warmed up.
+        let of = |metric, figure| report.trend_of("target", metric, figure);
+        let time = |metric, figure| Ok::<_, anyhow::Error>(milliseconds(of(metric, figure)?));
         Ok(Figures {
             net_p50: time("http_req_duration", "p50")?,
             net_p99: time("http_req_duration", "p99")?,
             gross_p50: time("http_req_gross", "p50")?,
-            answered: report.number(&["requests", "answered"])?,
+            answered: of("http_req_duration", "count")?,
             exact: report.exact_stamps(),
-            burnt_p50: time("check_cpu", "p50")?,
+            burnt_p50: milliseconds(report.trend("check_cpu", "p50")?),
         })
     }
 }

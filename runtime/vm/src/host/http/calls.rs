@@ -52,7 +52,8 @@ async fn send(
     let reply = wait_for(&mut store, reply).await;
     let gross_ns = meter::monotonic_ns().saturating_sub(called_ns);
     let state = store.data_mut();
-    let answer = pending::settle(state, reply, Some(called_ns), gross_ns);
+    let asked_ns = state.iterates.then_some(called_ns);
+    let answer = pending::settle(state, reply, asked_ns, gross_ns);
     Ok((hand_over(state, answer)?,))
 }
 
