@@ -23,6 +23,7 @@ pub(crate) fn options(args: &RunArgs) -> Options {
         duration_ns: load.duration.map(|span| span.ns),
         rate: load.rate,
         max_vus: load.max_vus,
+        pre_allocated_vus: load.pre_allocated_vus,
         graceful_stop_ns: load.graceful_stop.map(|span| span.ns),
         scenario: scenario.scenario.clone(),
         connections: network.connections,

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use crate::support::guests::guest;
 use crate::support::nettare::World;
 use crate::support::target;
 
@@ -123,4 +124,39 @@ fn case_045_a_run_in_which_nothing_was_answered_is_no_success() {
         durations.into_iter().all(|metric| metric["count"] == 0),
         "what was not answered has no net"
     );
+}
+
+/// <https://github.com/grafana/k6/pull/2915>: checks went wrong with many pre-allocated users, which shared what was each one's own.
+#[test]
+fn case_036_many_virtual_users_do_not_get_into_each_others_way() {
+    let (world, target) = (World::new(), target::spawn());
+    world.write("checkout.wasm", guest("checkout"));
+    let environment = format!("TARGET={}", target.url());
+    let load = [
+        "--rate",
+        "60/s",
+        "-d",
+        "2s",
+        "--max-vus",
+        "60",
+        "--report",
+        "run.json",
+    ];
+    world
+        .run(
+            ["run", "checkout.wasm", "-e", &environment]
+                .iter()
+                .chain(&load),
+        )
+        .expect_code(0);
+    let report = world.report("run.json");
+    report.assert_balanced();
+    let completed = report.count("/iterations/completed");
+    assert_eq!(completed, report.count("/iterations/started"));
+    let checks = report.value("/checks").as_array().expect("checks");
+    assert_eq!(checks.len(), 7);
+    for check in checks {
+        assert_eq!(check["passes"], completed, "{check}");
+        assert_eq!(check["fails"], 0, "{check}");
+    }
 }

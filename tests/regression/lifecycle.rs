@@ -1,5 +1,8 @@
 //! Starting, ending, and what an end leaves behind.
 
+use serde_json::Value;
+
+use crate::support::guests::guest;
 use crate::support::nettare::World;
 use crate::support::target;
 
@@ -115,4 +118,31 @@ fn case_100_a_failure_stays_in_its_iteration() {
             .map(|name| report.count(&format!("/iterations/{name}")));
         assert_eq!(iterations, [300, 100, 200], "{sentence}");
     }
+}
+
+/// <https://github.com/tag1consulting/goose/pull/348>: the time of a run began before all of its users were there.
+#[test]
+fn case_103_time_begins_when_every_virtual_user_is_ready() {
+    let (world, target) = (World::new(), target::spawn());
+    world.write("burn.wasm", guest("burn"));
+    // Three requests in each `init`: getting ready takes longer than a second.
+    let environment = format!("TARGET={}/delay/400", target.url());
+    let load = ["-u", "5", "-d", "1s", "--report", "run.json"];
+    let variables = ["-e", &environment, "-e", "BURN_US=1"];
+    world
+        .run(["run", "burn.wasm"].iter().chain(&variables).chain(&load))
+        .expect_code(0);
+    let report = world.report("run.json");
+    report.assert_balanced();
+    let journal = std::fs::read_to_string(world.runs().join("last/journal.ndjson")).unwrap();
+    let first = journal
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|line| line["event"] == "interval")
+        .expect("the run has a first second");
+    let started = &first["data"]["iterations"]["started"];
+    assert!(
+        started.as_u64() >= Some(5),
+        "all began in the first second of the run: {started}"
+    );
 }

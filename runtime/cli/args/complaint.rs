@@ -13,8 +13,20 @@ use crate::failure::Failure;
 /// What is wrong with the command line. `command` is the command it was for, if it got so far.
 pub(super) fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     let about = flag_of(&text(error, ContextKind::InvalidArg)).to_owned();
-    Failure::new(Cause::CommandLine, sentence(error, &about))
-        .hint(suggestion(error).unwrap_or_else(|| help(command)))
+    let failure = Failure::new(Cause::CommandLine, sentence(error, &about));
+    match suggestion(error).or_else(|| remedy(error, command)) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// What to do about it; none where the sentence says so already, as those about values do.
+fn remedy(error: &clap::Error, command: Option<&str>) -> Option<String> {
+    match error.kind() {
+        ErrorKind::ValueValidation if error.source().is_some() => None,
+        ErrorKind::ArgumentConflict => Some("leave one of them out".to_owned()),
+        _ => Some(help(command)),
+    }
 }
 
 /// What is wrong with a variable that stands for a flag.

@@ -24,6 +24,9 @@ pub(crate) struct LoadArgs {
     /// Virtual users at most, with --rate [default: what this machine has descriptors, ports and memory for, at most 10000].
     #[arg(long, value_name = "N", value_parser = values::positive::<u32>)]
     pub(crate) max_vus: Option<u32>,
+    /// Virtual users made before the run, with --rate; more are made as they are needed [default: a tenth of a second's arrivals].
+    #[arg(long, value_name = "N", value_parser = values::positive::<u32>)]
+    pub(crate) pre_allocated_vus: Option<u32>,
     /// How long iterations under way may take to end once no more are started [default: 30s].
     #[arg(long, value_name = "DURATION")]
     pub(crate) graceful_stop: Option<Span>,

@@ -5,8 +5,9 @@
 //! for once, ten and a hundred times the CPU there is. The server does the same work for a request either way, so net has to stay
 //! what it was, while the time that a tool without kernel stamps would print (gross) grows with the load.
 //!
-//! Two things would show in net that are not the generator's, and are kept out. With fewer arrivals at the baseline the server
-//! would be busier in the other run. And the first responses of a connection take longer, while the overloaded run has about as
+//! Two things would show in net that are not the generator's, and are kept out. With fewer arrivals at the baseline, or with arrivals
+//! that wait for a virtual user and then start in bursts, the server would be busier in one run than in the other: so both have the
+//! same arrivals, and a virtual user for each. And the first responses of a connection take longer, while the overloaded run has as
 //! many connections as responses: so connections are warmed up first, and those requests are not looked at.
 //!
 //! Pairs of a baseline and an overloaded run alternate, since machines drift; figures are medians over pairs, differences and

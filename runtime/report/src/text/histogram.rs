@@ -19,7 +19,9 @@ pub(super) fn histogram(page: &mut Page, report: &Report) {
     let Ok(histogram) = from_base64(&trend.hdr) else {
         return;
     };
-    let (min, max) = (trend.min.0 as u64, trend.max.0 as u64);
+    // A report from outside may say that its maximum is below its minimum.
+    let min = trend.min.0 as u64;
+    let max = (trend.max.0 as u64).max(min);
     let edges = edges(min, max);
     let mut counts = vec![0u64; edges.len()];
     for (value, times) in histogram.values() {
@@ -28,7 +30,7 @@ pub(super) fn histogram(page: &mut Page, report: &Report) {
             .iter()
             .position(|edge| value <= *edge)
             .unwrap_or(edges.len() - 1);
-        counts[bar] += times;
+        counts[bar] = counts[bar].saturating_add(times);
     }
     page.title("Distribution of net times");
     let longest = counts.iter().copied().max().unwrap_or(1).max(1);
@@ -68,6 +70,8 @@ fn bar_length(times: u64, longest: u64, columns: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use nettare_core::report::Figures;
+
     use super::*;
 
     #[test]
@@ -79,6 +83,21 @@ mod tests {
         assert_eq!(edges(5, 5), [5], "one value is one bar");
         assert_eq!(edges(5, 7), [5, 6, 7], "no two bars end alike");
         assert_eq!(edges(0, u64::MAX).last(), Some(&u64::MAX));
+    }
+
+    /// Whatever a report from outside says of its extremes, it is drawn.
+    #[test]
+    fn a_maximum_below_the_minimum_is_drawn_all_the_same() {
+        let mut report = crate::fixtures::usual();
+        let metrics = report.metrics.iter_mut();
+        for metric in metrics.filter(|metric| metric.name == "http_req_duration") {
+            if let Figures::Trend(trend) = &mut metric.figures {
+                (trend.min, trend.max) = (trend.max, trend.min);
+            }
+        }
+        let mut page = Page::new(100, false);
+        histogram(&mut page, &report);
+        assert!(page.finish().contains("Distribution of net times"));
     }
 
     #[test]

@@ -4,8 +4,7 @@ use std::process::Command;
 
 use super::Bench;
 use super::judge::Judged;
-use super::peer::Peer;
-use super::plan::VUS;
+use super::peer::{CONNECTIONS, Peer};
 use crate::measure::figures::{grouped, short};
 use crate::measure::machine::{self, version};
 use crate::measure::table::Table;
@@ -54,7 +53,9 @@ Whether net stays the server's when the generator is hopelessly overloaded. Writ
 one CPU, Nettare on another, and a guest checks every response by burning CPU time. Arrivals come at the same constant rate in
 every run of a row: at the baseline their checks ask for 5 % of the generator's CPU, overloaded for once, ten and a hundred times the
 CPU there is. The server does the same for a request either way, so net has to stay; gross, which is what a clock in user space sees,
-grows with the load. Connections are opened and warmed up before the load begins, in both.
+grows with the load. There is a virtual user for each arrival, so that every one starts when it is due; their connections are opened and
+warmed up before the load begins. Responses whose guests did not get round to them before the end have a net time and no gross time;
+where a thousand guests share the CPU, it may be that no check ends.
 
 The bounds: net p50 within 10 % or 0.2 ms of the baseline, p99 within 10 % or 1 ms, whichever is more, and from ten times on gross
 p50 at least fifty times the baseline's. Figures are medians over {pairs} alternating pairs of {seconds} s runs; differences and growth
@@ -84,7 +85,11 @@ fn rows(judged: &[Judged]) -> String {
     ];
     let mut table = Table::new(header);
     for row in judged {
-        let arrow = |(before, after): (f64, f64)| format!("{} → {}", short(before), short(after));
+        let known = |ms: f64| match ms.is_nan() {
+            true => "none ended".to_owned(),
+            false => short(ms),
+        };
+        let arrow = |(before, after): (f64, f64)| format!("{} → {}", known(before), known(after));
         table.row([
             row.case.to_string(),
             arrow(row.medians(|f| f.net_p50)),
@@ -104,7 +109,7 @@ fn beside(peers: &[Peer]) -> String {
     if peers.is_empty() {
         return String::new();
     }
-    let burdened = format!("{VUS} connections, burdened");
+    let burdened = format!("{CONNECTIONS} connections, burdened");
     let mut table = Table::new(["wrk's p50", "one connection", &burdened]);
     for peer in peers {
         table.row([

@@ -11,10 +11,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::Bench;
-use super::plan::{Body, Case, Speech, VUS, cases};
+use super::plan::{Body, Case, Speech, cases};
 use crate::measure::child;
 use crate::measure::server::Server;
 
+/// Kept busy all the time.
+pub(super) const CONNECTIONS: u32 = 64;
 /// At this overload.
 const OVERLOAD: u32 = 10;
 
@@ -51,7 +53,7 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Vec<Peer>> {
             speech: case.speech,
             body: case.body,
             alone_p50: run(1, 0)?,
-            burdened_p50: run(VUS, case.overloaded().burn_us)?,
+            burdened_p50: run(CONNECTIONS, case.overloaded().burn_us)?,
         };
         eprintln!(
             "wrk, {}, {}: p50 {:.3} -> {:.1} ms",

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// Virtual users at most. Arrivals that find none free wait, then are dropped and counted.
-pub(super) const VUS: u32 = 96;
+/// The burden of a check that takes all CPU there is, by which the rate follows. It is large, so that at this rate the wire has little
+/// to do: reading and decrypting large bodies takes CPU of its own, and it is the guest that is to be too busy.
+const UNIT_US: u32 = 5_000;
 /// The burden at which checks take all CPU is so many times the baseline's.
 const BASELINE_PARTS: u32 = 20;
 
@@ -66,32 +67,28 @@ pub(super) fn cases() -> Vec<Case> {
 impl Case {
     /// The same arrivals as overloaded, so that nothing but the burden differs; the checks take a twentieth of the CPU.
     pub(super) fn baseline(self) -> Load {
-        let unit_us = self.body.unit_us();
         Load {
-            rate: 1_000_000 / unit_us,
-            burn_us: unit_us / BASELINE_PARTS,
+            rate: 1_000_000 / UNIT_US,
+            burn_us: UNIT_US / BASELINE_PARTS,
         }
+    }
+
+    /// One virtual user for each arrival of a run: all start when they are due, however long the others take, so that the server
+    /// sees the same arrivals in both runs.
+    pub(super) fn vus(self, seconds: u32) -> u32 {
+        self.baseline().rate * seconds
     }
 
     /// Arrivals at the rate at which the unit takes all CPU; the burden is as many times that.
     pub(super) fn overloaded(self) -> Load {
         Load {
-            burn_us: self.body.unit_us() * self.overload,
+            burn_us: UNIT_US * self.overload,
             ..self.baseline()
         }
     }
 }
 
 impl Body {
-    /// The burden that takes all CPU, by which follows the rate. Larger for large bodies, whose reading and decrypting takes CPU
-    /// of its own: it is the guest that is to be too busy, not the wire.
-    fn unit_us(self) -> u32 {
-        match self {
-            Body::Small => 500,
-            Body::Large => 4_000,
-        }
-    }
-
     pub(super) fn path(self) -> &'static str {
         match self {
             Body::Small => "/bytes/1024",
