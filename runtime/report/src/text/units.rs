@@ -97,6 +97,7 @@ fn number(value: f64) -> String {
 
 fn three_digits(value: f64) -> String {
     match value.abs() {
+        v if v >= 999.5 => signed(value.round(), count),
         v if v >= 99.95 => format!("{value:.0}"),
         v if v >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),

@@ -50,11 +50,10 @@ pub(crate) fn version(command: &mut Command) -> String {
         |_| String::new(),
         |bytes| String::from_utf8_lossy(&bytes).into_owned(),
     );
-    said.lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or("unknown version")
-        .trim()
-        .to_owned()
+    let line = said.lines().find(|line| !line.trim().is_empty());
+    let line = line.unwrap_or("unknown version");
+    // wrk goes on with its features and its author.
+    line.split(" [").next().unwrap_or(line).trim().to_owned()
 }
 
 fn field<'a>(text: &'a str, name: &str, separator: char) -> Option<&'a str> {
