@@ -160,6 +160,11 @@ impl Mailbox {
         }
     }
 
+    /// Whether the run has cut this virtual user short: nothing will start any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.slots().cancelled
+    }
+
     /// Gives the I/O half the means to interrupt the guest.
     pub(crate) fn set_stop_flag(&self, stop: StopFlag) {
         self.slots().stop = Some(stop);

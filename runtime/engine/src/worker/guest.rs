@@ -150,7 +150,8 @@ async fn iterate(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, clock: &RunClock, d
             .await;
         let ended_ns = clock.now_ns();
         // The end is told last: from then on the virtual user counts as free.
-        let renewed = if end.needs_new_instance {
+        // An interrupted guest has lost its instance, and at the run's end needs none.
+        let renewed = if end.needs_new_instance && !mailbox.is_cancelled() {
             renew(vu, mailbox, data).await
         } else {
             Ok(())

@@ -232,11 +232,14 @@ impl Worker {
     /// A virtual user got no new instance after a trap.
     pub(crate) fn vu_retired(self: &Rc<Self>, port: &Port, why: &str) {
         self.ports.borrow_mut().remove(&port.vu);
-        self.recorder.limit_hit("retired-vus");
-        self.tell(News::Warning(format!(
-            "virtual user {} was given up after a trap: {why}",
-            port.vu
-        )));
+        // One that the run cut short while its instance was being made was not given up for want of one.
+        if !port.is_cancelled() {
+            self.recorder.limit_hit("retired-vus");
+            self.tell(News::Warning(format!(
+                "virtual user {} was given up after a trap: {why}",
+                port.vu
+            )));
+        }
         self.event(Event::VuRetired { vu: port.vu });
     }
 
