@@ -4,7 +4,7 @@
 //! it flushes every 100 µs. With a stock executor and a channel each message wakes the I/O thread, which preempts the guest:
 //! measured 4.7 µs a host call against 0.34 with turns (64 virtual users on one core).
 //!
-//! The thread runs at nice +5, so that on a shared core the I/O thread reads its sockets first: a kernel stamp is only as good
+//! The thread gives way ([`crate::affinity::give_way`]), so that on a shared core the I/O thread reads its sockets first: a kernel stamp is only as good
 //! as the socket is drained.
 
 use std::future::Future;

@@ -20,7 +20,7 @@ use super::guest::GuestWork;
 use super::native::NativeWork;
 use super::timer::Timer;
 use super::{News, NewsSender, Order, VuWork, Worker};
-use crate::affinity::{self, GUEST_NICENESS};
+use crate::affinity;
 use crate::clock::RunClock;
 use crate::mailbox::Outbox;
 use crate::recorder::Recorder;
@@ -74,6 +74,7 @@ impl WorkerThread {
             .name(format!("io-{index}"))
             .spawn(move || {
                 affinity::pin(seed.cpu);
+                affinity::prefer_io();
                 if let Err(error) = run(&seed, receiver, news.clone()) {
                     let _ = news.send((index, News::Broken(format!("worker {index}: {error}"))));
                 }
@@ -142,7 +143,7 @@ fn guest_thread(seed: &Seed, outbox: &Arc<Outbox>) -> io::Result<Option<GuestThr
     let cpu = seed.cpu;
     let prepare = move || {
         affinity::pin(cpu);
-        affinity::lower_priority(GUEST_NICENESS);
+        affinity::give_way();
     };
     GuestThread::spawn(seed.index, outbox.clone(), prepare).map(Some)
 }
