@@ -84,6 +84,7 @@ impl ScenarioBytes {
     ) -> Result<LoadedGuest, Failure> {
         let options = GuestOptions {
             max_vus,
+            judges: u32::try_from(nettare_engine::judge_count()).unwrap_or(u32::MAX),
             guest_memory_bytes: limits.guest_memory_bytes,
             guest_cpu_ns: limits.guest_cpu_ns,
             meter,

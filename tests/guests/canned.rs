@@ -54,6 +54,7 @@ pub(super) fn run(module: &[u8], env: &[(&str, &str)], iterations: u64, answer: 
         seed: 7,
         run_start: Default::default(),
         limits: VuLimits::default(),
+        deferred: Default::default(),
     };
     let mut seen = Seen {
         scenarios: guest.describe().scenarios.clone(),
@@ -100,12 +101,11 @@ impl Seen {
                 Record::Check {
                     check,
                     group,
-                    passed,
-                    ..
+                    sample,
                 } => {
                     let group = registry.group_name(group).unwrap_or_default();
                     let check = registry.check_name(check).expect("the check has a name");
-                    self.checks.push((check, group, passed));
+                    self.checks.push((check, group, sample.passed));
                 }
                 Record::Custom { series, value } => {
                     let series = registry.series_info(series).expect("the series is known");

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nettare_core::plan::{ConnectionPolicy, GuestThread, Meter, Timestamps};
+use nettare_core::plan::{
+    ConnectionPolicy, DeferredQueue, GuestThread, Isolation, Meter, Timestamps,
+};
 
 use super::values::{self, Span};
 
@@ -68,4 +70,13 @@ pub(crate) struct GeneratorArgs {
     /// What the CPU cost of checks is measured by [default: time].
     #[arg(long, value_name = "METER", value_parser = values::word::<Meter>(Meter::WORDS))]
     pub(crate) meter: Option<Meter>,
+    /// What becomes of a deferred check when the queue is full: the virtual user waits, or the check is skipped [default: wait].
+    #[arg(long, value_name = "HOW", value_parser = values::word::<DeferredQueue>(DeferredQueue::WORDS))]
+    pub(crate) deferred_queue: Option<DeferredQueue>,
+    /// The share of deferred checks that are evaluated, 0.1 for every tenth [default: 1].
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub(crate) check_sample: Option<f64>,
+    /// What has an instance of its own: each virtual user, or each iteration [default: vu].
+    #[arg(long, value_name = "WHAT", value_parser = values::word::<Isolation>(Isolation::WORDS))]
+    pub(crate) isolation: Option<Isolation>,
 }

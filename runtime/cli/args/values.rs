@@ -58,6 +58,16 @@ pub(super) fn whole<N: FromStr>(text: &str) -> Result<N, String> {
         .map_err(|_| format!("`{text}` is not a whole number"))
 }
 
+/// A share of a whole, from 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!(
+            "`{text}` is not a share from 0 to 1; write 0.1 for every tenth"
+        )),
+    }
+}
+
 /// `NAME=VALUE`. The value may be empty and may hold more equals signs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyValue {

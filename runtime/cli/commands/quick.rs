@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use nettare_core::plan::{
-    ConnectionPolicy, Executor, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario, Work,
-    without_user,
+    ConnectionPolicy, Executor, Isolation, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario,
+    Work, without_user,
 };
 use nettare_core::units;
 use nettare_engine::net::Target;
@@ -49,6 +49,7 @@ fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
             .load
             .graceful_stop
             .map_or(Scenario::DEFAULT_GRACEFUL_STOP_NS, |span| span.ns),
+        isolation: Isolation::Vu,
         env: BTreeMap::new(),
         tags: BTreeMap::new(),
     };

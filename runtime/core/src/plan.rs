@@ -43,7 +43,9 @@ pub use self::limits::Limits;
 pub use self::options::Options;
 pub use self::origin::{Origin, Origins};
 pub use self::resolve::{Defaults, Layers, Resolved};
-pub use self::run::{ConnectionPolicy, GuestThread, HttpVersions, Meter, RunOptions, Timestamps};
+pub use self::run::{
+    ConnectionPolicy, DeferredQueue, GuestThread, HttpVersions, Meter, RunOptions, Timestamps,
+};
 pub use self::secrets::{WITHHELD, without_user};
 
 use crate::threshold::Threshold;
@@ -79,6 +81,8 @@ pub struct Scenario {
     pub executor: Executor,
     /// How long iterations under way may take to end once no more are started.
     pub graceful_stop_ns: u64,
+    /// What has an instance of its own.
+    pub isolation: Isolation,
     /// Added to the run's, and above it.
     pub env: BTreeMap<String, String>,
     /// Added to the run's, and above it.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
+pub use crate::sample::CheckMode;
 use crate::threshold::ThresholdOutcome;
 use crate::verdict::Verdict;
 
@@ -188,39 +189,35 @@ pub struct Check {
     pub name: String,
     /// The scenario it belongs to.
     pub scenario: String,
-    /// Where it is evaluated.
+    /// Where it is evaluated, most of the time.
     pub mode: CheckMode,
     /// Evaluations that passed.
     pub passes: u64,
     /// Evaluations that did not.
     pub fails: u64,
-    /// Evaluations that were skipped.
-    #[serde(default)]
-    pub skipped: u64,
+    /// Evaluations that were skipped, by reason: queue-full, sampled, stop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, u64>,
     /// CPU time of an evaluation, in ns; absent when it was not metered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Trend>,
     /// The check's share of all CPU time of the generator, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_share: Option<Number>,
+    /// CPU time for each MB (10^6 bytes) of response body that it looked at, in ns; absent when it looked at none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_per_mb_ns: Option<Number>,
+    /// The guest's instructions in an evaluation; absent when they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Trend>,
+    /// From being deferred to the evaluation, in ns; absent when it was not deferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_wait: Option<Trend>,
     /// Bytes of response body it looked at.
     pub bytes: u64,
     /// Why it failed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<String>,
-}
-
-/// Where a check is evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CheckMode {
-    /// In the iteration.
-    Inline,
-    /// By a judge, off the way of requests.
-    Deferred,
-    /// By the host.
-    Host,
 }
 
 /// One threshold and what became of it.

@@ -59,6 +59,59 @@ pub enum Stamp {
     User,
 }
 
+/// Where a check is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckMode {
+    /// In the iteration, by the guest's own code.
+    Inline,
+    /// By a judge, off the way of requests.
+    Deferred,
+    /// In the iteration, by questions that the host answers; no body entered the guest.
+    Host,
+}
+
+impl CheckMode {
+    /// Every mode, in the order of its numbers.
+    pub const ALL: [CheckMode; 3] = [CheckMode::Inline, CheckMode::Deferred, CheckMode::Host];
+
+    /// The word as it stands in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CheckMode::Inline => "inline",
+            CheckMode::Deferred => "deferred",
+            CheckMode::Host => "host",
+        }
+    }
+}
+
+/// Why a deferred check was not evaluated: the metric label `reason` of `checks_skipped`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// The queue was full, and the plan says not to wait.
+    QueueFull,
+    /// It was not among the sample.
+    Sampled,
+    /// The run ended before its turn came.
+    Stop,
+}
+
+impl SkipReason {
+    /// Every reason, in the order of its numbers.
+    pub const ALL: [SkipReason; 3] = [SkipReason::QueueFull, SkipReason::Sampled, SkipReason::Stop];
+
+    /// The label as it stands in metrics and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SkipReason::QueueFull => "queue-full",
+            SkipReason::Sampled => "sampled",
+            SkipReason::Stop => "stop",
+        }
+    }
+}
+
 /// Why a call or an exchange failed. Closed: it is the metric label `error_kind`, the same list as in the guest contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -40,7 +40,7 @@ pub use histogram::Histogram;
 pub use key::{CheckKey, SeriesId, SeriesKey};
 pub use metric::{BUILTINS, Builtin, GENERATOR_PREFIX, MetricKind, Unit, builtin};
 pub use packed::{PackedHistogram, from_base64, to_base64};
-pub use shard::{IterationSample, Shard};
+pub use shard::{CheckSample, IterationSample, Shard};
 pub use symbol::{Symbol, TagSet};
 pub use totals::{ErrorTotal, Totals};
 pub use trend::{Misfit, Trend};

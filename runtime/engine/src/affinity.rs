@@ -2,6 +2,10 @@
 
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 
 /// How nice a guest thread is to the I/O thread that shares its CPU.
 ///
@@ -12,6 +16,9 @@ const GUEST_NICENESS: i32 = 10;
 /// How nice an I/O thread is where it may choose (as root, with CAP_SYS_NICE, or within RLIMIT_NICE): together with the guest
 /// thread's niceness it then has 87 times a slice before it waits for one.
 const IO_NICENESS: i32 = -10;
+
+/// The last in line among the ordinary threads of a CPU.
+const NICEST: i32 = 19;
 
 /// The CPUs that this process may run on, by number. At least one.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
@@ -35,6 +42,15 @@ pub(crate) fn pin(cpu: Option<usize>) {
 /// Has the calling thread go first on its CPU, where that is allowed. Elsewhere the guest thread's niceness has to do.
 pub(crate) fn prefer_io() {
     let _ = setpriority_process(None, IO_NICENESS);
+}
+
+/// Has the calling thread run when nobody else wants its CPU (sched(7), "SCHED_IDLE"); where that is not to be had, nearly so.
+pub(crate) fn yield_to_all() {
+    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    let thread = thread_native_id();
+    if set_thread_priority_and_policy(thread, ThreadPriority::Min, idle).is_err() {
+        let _ = setpriority_process(None, NICEST);
+    }
 }
 
 /// Has the calling thread give way to the I/O thread. On Linux priorities are per thread, whatever POSIX says (setpriority(2),

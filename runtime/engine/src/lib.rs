@@ -7,11 +7,13 @@
 //! - `run`: the coordinator, and what comes of a run.
 //! - `worker`: a worker; its virtual users, native and guest.
 //! - `mailbox`: the boundary between a guest and its I/O. `turn`: the guest thread. `placement`: where a guest is polled.
+//! - `judge`: threads that evaluate deferred checks.
 //! - `recorder`: from what happened to the statistics.
 //! - `clock`, `affinity`: the run's time, the machine's CPUs.
 
 mod affinity;
 mod clock;
+mod judge;
 mod mailbox;
 mod placement;
 mod process;
@@ -24,4 +26,4 @@ pub use nettare_net as net;
 pub use nettare_vm as vm;
 
 pub use process::ProcessUse;
-pub use run::{EndCause, Job, RunResult, Stopper, run};
+pub use run::{EndCause, Job, RunResult, Stopper, judge_count, run};

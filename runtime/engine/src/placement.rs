@@ -83,6 +83,7 @@ mod tests {
             outcome: IterationOutcome::Completed,
             why: None,
             scenario_cpu_ns: None,
+            scenario_instructions: None,
             guest_segments_ns: longest_segment_ns,
             longest_segment_ns,
             needs_new_instance: false,

@@ -66,6 +66,15 @@ struct CustomSeries {
     tags: TagSet,
 }
 
+/// What an iteration cost in the scenario's own code; none where it is not metered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ScenarioCost {
+    /// CPU time.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Instructions.
+    pub(crate) instructions: Option<u64>,
+}
+
 /// What is known of a virtual user's present iteration. It goes with the virtual user from list to list of its records.
 #[derive(Clone, Copy)]
 pub(crate) struct IterationNotes {
@@ -209,7 +218,7 @@ impl Recorder {
         outcome: IterationOutcome,
         began_ns: u64,
         ended_ns: u64,
-        scenario_cpu_ns: Option<u64>,
+        cost: ScenarioCost,
     ) {
         let inner = &mut *self.inner.borrow_mut();
         let sample = IterationSample {
@@ -218,7 +227,8 @@ impl Recorder {
             started_ns: began_ns.max(started.arrival.due_ns),
             ended_ns: ended_ns.max(began_ns),
             waited_for_vu_ns: started.waited_for_vu_ns,
-            scenario_cpu_ns,
+            scenario_cpu_ns: cost.cpu_ns,
+            scenario_instructions: cost.instructions,
         };
         inner.shard.iteration(inner.scenario, &sample);
     }
@@ -273,18 +283,18 @@ impl Inner {
             Record::Check {
                 check,
                 group,
-                passed,
-                cpu_ns,
-                body_bytes,
+                sample,
             } => {
-                let (group, check) = (self.group(group), self.check(check));
-                let key = CheckKey {
-                    scenario: self.scenario,
-                    group,
-                    check,
-                    tags: notes.tags,
-                };
-                self.shard.check(key, passed, cpu_ns, body_bytes);
+                let key = self.check_key(check, group, notes);
+                self.shard.check(key, &sample);
+            }
+            Record::CheckSkipped {
+                check,
+                group,
+                reason,
+            } => {
+                let key = self.check_key(check, group, notes);
+                self.shard.check_skipped(key, reason);
             }
             Record::CheckWhy { check, why } => {
                 let check = self.check(check);
@@ -316,6 +326,15 @@ impl Inner {
     fn failure(&mut self, failure: &Failure) {
         self.shard
             .error_example(failure.kind, failure.code, &failure.message);
+    }
+
+    fn check_key(&mut self, check: u32, group: u32, notes: &IterationNotes) -> CheckKey {
+        CheckKey {
+            scenario: self.scenario,
+            group: self.group(group),
+            check: self.check(check),
+            tags: notes.tags,
+        }
     }
 
     fn check(&mut self, number: u32) -> Symbol {

@@ -16,6 +16,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use nettare_vm::preemption;
+
 use crate::clock;
 use crate::mailbox::{Outbox, Parcel, Place, lock};
 
@@ -219,7 +221,9 @@ impl Turns {
             && lock(&self.shared.parcels).is_empty()
             && !self.must_end()
         {
+            preemption::parks();
             thread::park();
+            preemption::unparks();
         }
         self.shared.parked.store(false, Ordering::Release);
     }

@@ -158,11 +158,8 @@ fn empty_check() -> f64 {
     for _ in 0..1000 {
         now(vu.iterate(ARRIVAL));
         for record in vu.host_mut().records.drain(..) {
-            if let Record::Check {
-                cpu_ns: Some(ns), ..
-            } = record
-            {
-                charged.push(ns as f64);
+            if let Record::Check { sample, .. } = record {
+                charged.extend(sample.cpu_ns.map(|ns| ns as f64));
             }
         }
     }
@@ -206,6 +203,7 @@ fn vu(guest: &Guest, registry: &Arc<Registry>) -> Vu<Canned> {
         seed: 0,
         run_start: RunStart::default(),
         limits: VuLimits::default(),
+        deferred: Default::default(),
     };
     now(Vu::new(guest, setup)).expect("there is room")
 }

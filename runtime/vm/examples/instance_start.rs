@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             seed: 1,
             run_start: Default::default(),
             limits: VuLimits::default(),
+            deferred: Default::default(),
         };
         let started = Instant::now();
         let vu = Vu::new(&guest, setup)

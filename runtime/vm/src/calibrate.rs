@@ -52,6 +52,7 @@ async fn measure(guest: &Guest) -> Result<Vec<u64>, GuestFailure> {
         seed: 0,
         run_start: RunStart::default(),
         limits: Default::default(),
+        deferred: Default::default(),
     };
     let mut vu = Vu::new(guest, setup).await?;
     // Once to warm up.
@@ -73,7 +74,7 @@ async fn measure(guest: &Guest) -> Result<Vec<u64>, GuestFailure> {
         .records()
         .iter()
         .filter_map(|record| match record {
-            Record::Check { cpu_ns, .. } => *cpu_ns,
+            Record::Check { sample, .. } => sample.cpu_ns,
             _ => None,
         });
     Ok(charged.collect())

@@ -7,9 +7,11 @@ use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nettare_core::sample::{CallTiming, Failure};
+use futures_util::future::BoxFuture;
+use nettare_core::sample::{CallTiming, Failure, SkipReason};
 use nettare_core::stats::SeriesId;
 
+use crate::host::Response;
 use crate::record::Record;
 
 /// What a virtual user needs of the world outside. One value for each virtual user.
@@ -28,6 +30,13 @@ pub trait Host: Send + 'static {
     /// Asks for the end of the whole run, in good order.
     fn abort(&mut self, why: String);
 
+    /// Hands a check to the judges. Pending while there is no room for it and the plan says to wait; an error says why it will not
+    /// be evaluated.
+    fn defer(&mut self, check: DeferredCheck) -> BoxFuture<'static, Result<(), SkipReason>> {
+        drop(check);
+        Box::pin(std::future::ready(Err(SkipReason::Stop)))
+    }
+
     /// A line for the run's log.
     fn log(&mut self, level: LogLevel, message: String);
 
@@ -37,6 +46,38 @@ pub trait Host: Send + 'static {
     /// Asks for the records to be taken now: thousands are waiting, and the guest makes no I/O call. Past 65,536 they are dropped
     /// and counted.
     fn flush_records(&mut self) {}
+}
+
+/// A check on its way to a judge: [`crate::Vu::judge`] evaluates it, on whatever thread.
+#[derive(Debug)]
+pub struct DeferredCheck {
+    /// The check, as the registry numbers it.
+    pub check: u32,
+    /// The check, as the guest does.
+    pub(crate) index: u32,
+    /// The innermost group when it was deferred; 0 when there was none.
+    pub group: u32,
+    /// The virtual user's tags at that time.
+    pub(crate) tags: Arc<[(String, String)]>,
+    /// Shared with the guest: nothing was copied.
+    pub(crate) response: Response,
+    /// What the judge is to know besides.
+    pub(crate) context: Bytes,
+    /// When it was deferred, on the monotonic clock.
+    pub(crate) deferred_ns: u64,
+}
+
+impl DeferredCheck {
+    /// Bytes that it keeps alive: the response's body, and the context.
+    pub fn held_bytes(&self) -> u64 {
+        let body = self.response.body().map_or(0, Bytes::len);
+        u64::try_from(body.saturating_add(self.context.len())).unwrap_or(u64::MAX)
+    }
+
+    /// The virtual user's tags when it was deferred, sorted by key.
+    pub fn tags(&self) -> &Arc<[(String, String)]> {
+        &self.tags
+    }
 }
 
 /// The run is stopping: whoever waits should unwind.

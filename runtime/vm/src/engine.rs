@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nettare_core::plan::Meter;
 use wasmtime::component::Component;
 use wasmtime::{Cache, CacheConfig, Config, Engine, InstanceAllocationStrategy};
 
@@ -68,6 +69,7 @@ fn config(pool: &Pool, reservation: u64, options: &GuestOptions) -> Config {
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool.config()))
         .memory_reservation(reservation)
         .epoch_interruption(true)
+        .consume_fuel(options.meter == Meter::Instructions)
         .max_wasm_stack(GUEST_STACK_BYTES)
         .async_stack_size(FIBER_STACK_BYTES)
         .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(BACKTRACE_FRAMES))

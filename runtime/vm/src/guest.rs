@@ -20,6 +20,8 @@ use crate::{describe, encode, engine, host};
 pub struct GuestOptions {
     /// Virtual users at one time; room for a few more is made, for `setup` and `describe`.
     pub max_vus: u32,
+    /// Instances for deferred checks at one time.
+    pub judges: u32,
     /// Linear memory of one virtual user, in bytes.
     pub guest_memory_bytes: u64,
     /// CPU of one call of a hook, in nanoseconds: the sum of its guest segments.
@@ -36,6 +38,7 @@ impl Default for GuestOptions {
     fn default() -> Self {
         GuestOptions {
             max_vus: 100,
+            judges: 0,
             guest_memory_bytes: 64 << 20,
             guest_cpu_ns: 10_000_000_000,
             hostcall_bytes: 4 << 20,

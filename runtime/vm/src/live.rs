@@ -7,6 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use nettare_core::plan::Meter;
 use wasmtime::Store;
 use wasmtime::component::{
     ComponentExportIndex, ComponentNamedList, Instance, Lift, Lower, TypedFunc,
@@ -163,10 +164,20 @@ impl Live {
 fn store(loaded: &Loaded, state: State) -> Store<State> {
     let mut store = Store::new(loaded.pre.engine(), state);
     store.limiter(|state| &mut state.limiter);
-    store.call_hook(|mut store, hook| {
-        store.data_mut().meter.cross(hook);
-        Ok(())
-    });
+    if loaded.options.meter == Meter::Instructions {
+        // More than any guest executes: fuel only counts here, budgets are of time.
+        let _ = store.set_fuel(u64::MAX);
+        store.call_hook(|mut store, hook| {
+            let fuel = store.get_fuel()?;
+            store.data_mut().meter.cross_with_fuel(hook, fuel);
+            Ok(())
+        });
+    } else {
+        store.call_hook(|mut store, hook| {
+            store.data_mut().meter.cross(hook);
+            Ok(())
+        });
+    }
     store.set_hostcall_fuel(loaded.options.hostcall_bytes);
     epoch::watch(&mut store);
     store

@@ -15,8 +15,8 @@
 //! A guest segment is the scenario's, or the innermost open check's. The host's time in a synchronous call is the check's too: a
 //! question about a body is not free because the host answers it. What a virtual user spends suspended is nobody's.
 //!
-//! The counter also runs while another process has the thread. Heavy checks are charged by the thread's own clock instead: see
-//! [`crate::scopes`].
+//! The counter also runs while another process has the thread: [`crate::preemption`] takes that out of a segment. Where instructions
+//! are counted, the guest's fuel is read at the same crossings and goes to the same scopes.
 //!
 //! Besides, the meter knows for how long a virtual user has held its thread, calls that did not suspend it included: that is
 //! what decides when it must yield, and on which thread it belongs.
@@ -24,9 +24,12 @@
 use std::sync::OnceLock;
 
 use nettare_core::plan;
+use nettare_core::sample::CheckMode;
+use nettare_core::stats::CheckSample;
 use wasmtime::CallHook;
 
-use crate::scopes::Scopes;
+use crate::preemption;
+use crate::scopes::{Looker, Scopes};
 
 /// Nanoseconds on the monotonic clock (`CLOCK_MONOTONIC`), the clock of phases and of `time.now`.
 pub(crate) fn monotonic_ns() -> u64 {
@@ -41,7 +44,7 @@ pub(crate) fn wall_clock_ns() -> u64 {
 }
 
 /// CPU time of this thread, in nanoseconds.
-fn thread_cpu_ns() -> u64 {
+pub(crate) fn thread_cpu_ns() -> u64 {
     nanoseconds(rustix::time::clock_gettime(
         rustix::time::ClockId::ThreadCPUTime,
     ))
@@ -55,8 +58,11 @@ fn nanoseconds(time: rustix::time::Timespec) -> u64 {
         .saturating_add(fraction)
 }
 
+/// The invariant time-stamp counter.
+pub(crate) type FastClock = quanta::Clock;
+
 /// The fast clock. One for all: making one asks the processor what it can do, which a virtual machine makes slow.
-fn clock() -> quanta::Clock {
+pub(crate) fn clock() -> FastClock {
     static CLOCK: OnceLock<quanta::Clock> = OnceLock::new();
     CLOCK.get_or_init(quanta::Clock::new).clone()
 }
@@ -75,14 +81,37 @@ enum Side {
 }
 
 /// A check that was closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Closed {
     /// Its CPU; none when checks are not metered.
     pub(crate) cpu_ns: Option<u64>,
+    /// The guest's instructions; none when they are not counted.
+    pub(crate) instructions: Option<u64>,
     /// Bytes of bodies looked at within it.
     pub(crate) body_bytes: u64,
+    /// Whether the host alone looked at them.
+    pub(crate) by_host: bool,
     /// Scopes within it that were still open.
     pub(crate) left_open: u32,
+}
+
+impl Closed {
+    /// What the statistics are told of it.
+    pub(crate) fn sample(
+        &self,
+        passed: bool,
+        mode: CheckMode,
+        queue_wait_ns: Option<u64>,
+    ) -> CheckSample {
+        CheckSample {
+            passed,
+            mode,
+            cpu_ns: self.cpu_ns,
+            instructions: self.instructions,
+            queue_wait_ns,
+            body_bytes: self.body_bytes,
+        }
+    }
 }
 
 /// What one call into the guest took.
@@ -90,6 +119,8 @@ pub(crate) struct Closed {
 pub(crate) struct Usage {
     /// Guest segments outside all checks.
     pub(crate) scenario_ns: u64,
+    /// Instructions outside all checks; 0 when they are not counted.
+    pub(crate) scenario_instructions: u64,
     /// All guest segments.
     pub(crate) segments_ns: u64,
     /// The longest time for which the thread was held without a suspension.
@@ -101,7 +132,7 @@ pub(crate) struct Usage {
 /// The meter of one virtual user. Times are ticks of the clock until somebody asks.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    clock: quanta::Clock,
+    clock: FastClock,
     kind: plan::Meter,
     side: Side,
     /// Calls into the guest within each other: a host call may call the guest's allocator.
@@ -111,8 +142,11 @@ pub(crate) struct Meter {
     /// When this virtual user got the thread.
     resumed: u64,
     scenario: u64,
+    scenario_instructions: u64,
     segments: u64,
     longest: u64,
+    /// The guest's fuel at the last crossing, where instructions are counted.
+    fuel: u64,
     scopes: Scopes,
 }
 
@@ -126,8 +160,10 @@ impl Meter {
             crossed: 0,
             resumed: 0,
             scenario: 0,
+            scenario_instructions: 0,
             segments: 0,
             longest: 0,
+            fuel: 0,
             scopes: Scopes::new(most_scopes),
         }
     }
@@ -137,6 +173,7 @@ impl Meter {
         self.side = Side::Outside;
         self.depth = 0;
         self.scenario = 0;
+        self.scenario_instructions = 0;
         self.segments = 0;
         self.longest = 0;
         self.scopes.clear();
@@ -148,10 +185,23 @@ impl Meter {
         self.side = Side::Outside;
         Usage {
             scenario_ns: self.ns(self.scenario),
+            scenario_instructions: self.scenario_instructions,
             segments_ns: self.ns(self.segments),
             longest_ns: self.ns(self.longest),
             left_open,
         }
+    }
+
+    /// The hook, where instructions are counted: what fuel the guest has left tells how many it executed since the crossing before.
+    pub(crate) fn cross_with_fuel(&mut self, hook: CallHook, fuel: u64) {
+        if matches!(hook, CallHook::CallingHost | CallHook::ReturningFromWasm) {
+            let executed = self.fuel.saturating_sub(fuel);
+            if !self.scopes.charge_instructions(executed) {
+                self.scenario_instructions += executed;
+            }
+        }
+        self.fuel = fuel;
+        self.cross(hook);
     }
 
     /// The hook: guest and host change places.
@@ -172,8 +222,8 @@ impl Meter {
     fn enter_guest(&mut self, hook: CallHook, now: u64, ticks: u64) {
         match self.side {
             Side::Outside => self.resumed = now,
-            Side::Suspended => self.resume(now),
-            Side::Host => self.charge_host(ticks),
+            Side::Suspended => self.resumed = now,
+            Side::Host => self.charge_host(ticks, now),
             Side::Guest => {}
         }
         if matches!(hook, CallHook::CallingWasm) {
@@ -184,7 +234,7 @@ impl Meter {
 
     fn leave_guest(&mut self, hook: CallHook, now: u64, ticks: u64) {
         if self.side == Side::Guest {
-            self.charge_guest(ticks);
+            self.charge_guest(ticks, now);
         }
         if matches!(hook, CallHook::CallingHost) {
             self.side = Side::Host;
@@ -202,20 +252,14 @@ impl Meter {
     /// The virtual user gives up its thread in the midst of a host call.
     pub(crate) fn suspended(&mut self) {
         self.longest = self.longest.max(self.crossed.saturating_sub(self.resumed));
-        self.charge_thread();
         self.side = Side::Suspended;
     }
 
     /// It has the thread again, still in the host call.
     pub(crate) fn resumed(&mut self) {
         self.crossed = self.clock.raw();
-        self.resume(self.crossed);
+        self.resumed = self.crossed;
         self.side = Side::Host;
-    }
-
-    fn resume(&mut self, now: u64) {
-        self.resumed = now;
-        self.resume_thread();
     }
 
     /// How long the virtual user has held its thread.
@@ -230,61 +274,39 @@ impl Meter {
 
     /// Opens a check; false when too many are open.
     pub(crate) fn open(&mut self, check: u32) -> bool {
-        self.charge_thread();
-        let opened = self.scopes.open(check);
-        self.resume_thread();
-        opened
+        self.scopes.open(check)
     }
 
     /// Closes a check and all within it; none when it is not open.
     pub(crate) fn close(&mut self, check: u32) -> Option<Closed> {
-        self.charge_thread();
-        let closed = self.scopes.close(check);
-        self.resume_thread();
-        let (scope, left_open) = closed?;
-        let cpu_ns = match self.kind {
-            plan::Meter::Time => Some(if scope.is_heavy {
-                scope.thread_ns
-            } else {
-                self.ns(scope.ticks)
-            }),
-            plan::Meter::Off => None,
-        };
-        if let Some(cpu_ns) = cpu_ns {
-            self.scopes.learn(check, cpu_ns);
-        }
+        let (scope, left_open) = self.scopes.close(check)?;
         Some(Closed {
-            cpu_ns,
+            cpu_ns: (self.kind != plan::Meter::Off).then(|| self.ns(scope.ticks)),
+            instructions: (self.kind == plan::Meter::Instructions).then_some(scope.instructions),
             body_bytes: scope.body_bytes,
+            by_host: scope.asked_host && !scope.took_body,
             left_open,
         })
     }
 
     /// Bytes of a body were looked at.
-    pub(crate) fn looked_at(&mut self, bytes: u64) {
-        self.scopes.looked_at(bytes);
+    pub(crate) fn looked_at(&mut self, bytes: u64, by: Looker) {
+        self.scopes.looked_at(bytes, by);
     }
 
-    fn charge_guest(&mut self, ticks: u64) {
+    fn charge_guest(&mut self, ticks: u64, now: u64) {
+        let ticks = preemption::own_ticks(&self.clock, ticks, now);
         self.segments += ticks;
         if !self.scopes.charge(ticks) {
             self.scenario += ticks;
         }
     }
 
-    fn charge_host(&mut self, ticks: u64) {
-        self.scopes.charge(ticks);
-    }
-
-    fn charge_thread(&mut self) {
-        if self.scopes.is_heavy() {
-            self.scopes.charge_thread(thread_cpu_ns());
-        }
-    }
-
-    fn resume_thread(&mut self) {
-        if self.scopes.is_heavy() {
-            self.scopes.resume_thread(thread_cpu_ns());
+    /// Without an open check the host's work is the host's.
+    fn charge_host(&mut self, ticks: u64, now: u64) {
+        if self.scopes.is_open() {
+            self.scopes
+                .charge(preemption::own_ticks(&self.clock, ticks, now));
         }
     }
 
@@ -355,22 +377,30 @@ mod tests {
     }
 
     #[test]
-    fn a_heavy_check_is_charged_by_the_threads_clock() {
-        let mut meter = meter();
-        meter.scopes.learn(1, 1_000_000);
+    fn fuel_goes_to_whoever_executed() {
+        let mut meter = Meter::new(plan::Meter::Instructions, 2);
         meter.begin_call();
-        meter.cross(CallHook::CallingWasm);
+        for (hook, fuel) in [(CallHook::CallingWasm, 1000), (CallHook::CallingHost, 990)] {
+            meter.cross_with_fuel(hook, fuel);
+        }
         meter.open(1);
-        let before = thread_cpu_ns();
-        while thread_cpu_ns() < before + 200_000 {}
-        let charged = meter.close(1).unwrap().cpu_ns.unwrap();
-        assert!(charged >= 200_000, "{charged} ns, without any crossing");
+        for (hook, fuel) in [
+            (CallHook::ReturningFromHost, 990),
+            (CallHook::CallingHost, 890),
+        ] {
+            meter.cross_with_fuel(hook, fuel);
+        }
+        assert_eq!(meter.close(1).unwrap().instructions, Some(100));
+        meter.cross_with_fuel(CallHook::ReturningFromHost, 890);
+        meter.cross_with_fuel(CallHook::ReturningFromWasm, 885);
+        assert_eq!(meter.end_call().scenario_instructions, 15);
     }
 
     #[test]
     fn nothing_is_said_of_cpu_when_the_meter_is_off() {
         let mut meter = Meter::new(plan::Meter::Off, 8);
         meter.open(1);
-        assert_eq!(meter.close(1).unwrap().cpu_ns, None);
+        let closed = meter.close(1).unwrap();
+        assert_eq!((closed.cpu_ns, closed.instructions), (None, None));
     }
 }

@@ -135,7 +135,10 @@ impl Pool {
             });
         }
         let pool = Pool {
-            instances: options.max_vus.saturating_add(SPARE_INSTANCES),
+            instances: options
+                .max_vus
+                .saturating_add(options.judges)
+                .saturating_add(SPARE_INSTANCES),
             memories_each: need.memories.max(1),
             tables_each: need.tables.max(1),
             memory_bytes: limit.next_multiple_of(WASM_PAGE),

@@ -41,9 +41,13 @@ impl Random {
 
     /// In [0, 1), with 53 bits.
     pub(crate) fn fraction(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits fit an f64 exactly")]
-        let numerator = (self.number() >> 11) as f64;
-        numerator / (1_u64 << 53) as f64
+        fraction(self.number())
+    }
+
+    /// In [0, 1), for the host's own decisions: another for each place in an iteration, and apart from what the guest draws.
+    pub(crate) fn side_fraction(&self, place: u32) -> f64 {
+        let mixed = mix(mix(mix(self.seed) ^ u64::from(self.vu)) ^ self.iteration);
+        fraction(mix(mixed ^ u64::from(place)))
     }
 
     /// Fills a buffer.
@@ -61,6 +65,13 @@ impl Random {
             Pcg64::new(u128::from(high) << 64 | u128::from(low), u128::from(stream))
         })
     }
+}
+
+/// The upper 53 bits of a number as a part of 1.
+fn fraction(number: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit an f64 exactly")]
+    let numerator = (number >> 11) as f64;
+    numerator / (1_u64 << 53) as f64
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use nettare_core::sample::Failure;
-use nettare_core::stats::SeriesId;
+use nettare_core::sample::{Failure, SkipReason};
+use nettare_core::stats::{CheckSample, SeriesId};
 
 /// One thing that happened in a virtual user. Numbers are the [`crate::Registry`]'s.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +17,17 @@ pub enum Record {
         check: u32,
         /// The innermost group at that time; 0 when there was none.
         group: u32,
-        /// Its result.
-        passed: bool,
-        /// Guest CPU, and that of the synchronous host calls made in its scope; none when nothing is metered.
-        cpu_ns: Option<u64>,
-        /// Bytes of response bodies that it looked at.
-        body_bytes: u64,
+        /// What came of it. Its CPU time is the guest's, and that of the synchronous host calls made in its scope.
+        sample: CheckSample,
+    },
+    /// A deferred check that will not be evaluated.
+    CheckSkipped {
+        /// Which.
+        check: u32,
+        /// The innermost group at that time; 0 when there was none.
+        group: u32,
+        /// Why.
+        reason: SkipReason,
     },
     /// The check before this one failed, and the guest says why.
     CheckWhy {

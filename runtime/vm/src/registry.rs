@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use nettare_core::stats::{MetricKind, Unit};
 
+use crate::questions::Questions;
+
 /// The number that stands for "no more room": using it is counted as misuse.
 pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
@@ -44,6 +46,7 @@ pub struct Registry {
     groups: Table<String, ()>,
     metrics: Table<String, (MetricKind, Unit)>,
     series: Table<SeriesInfo, ()>,
+    questions: Questions,
 }
 
 /// A name is taken by something of another kind.
@@ -54,6 +57,11 @@ impl Registry {
     /// An empty registry.
     pub fn new() -> Registry {
         Registry::default()
+    }
+
+    /// The expressions that its guests ask by.
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// The number of the check of that name; none when there are too many names.

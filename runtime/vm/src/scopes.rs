@@ -1,26 +1,26 @@
 //! The open checks of a virtual user, and what each has been charged.
-//!
-//! A light check is charged in ticks of the fast clock, which also counts what other processes took from its thread meanwhile.
-//! A check that turned out heavy is charged in CPU time of the thread instead, which is exact and costs half a microsecond a
-//! reading: at its begin and end, where another check begins or ends within it, and where the virtual user loses and regains
-//! the thread (others run in between).
 
-/// A check whose running mean is over this is heavy.
-const HEAVY_NS: f64 = 100_000.0;
-
-/// Weight of the newest evaluation in the running mean.
-const NEWEST: f64 = 0.125;
+/// Who looked at a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Looker {
+    /// The guest, into whose memory it was copied.
+    Guest,
+    /// The host, which was asked about it.
+    Host,
+}
 
 /// One open check.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) check: u32,
-    /// Charged by the fast clock, for a light check.
+    /// Of the fast clock.
     pub(crate) ticks: u64,
-    /// Charged by the thread's clock, for a heavy one.
-    pub(crate) thread_ns: u64,
-    pub(crate) is_heavy: bool,
+    pub(crate) instructions: u64,
     pub(crate) body_bytes: u64,
+    /// The host answered a question about a body.
+    pub(crate) asked_host: bool,
+    /// A body, or a part of it, came into the guest.
+    pub(crate) took_body: bool,
 }
 
 /// All open checks, the innermost last.
@@ -29,10 +29,6 @@ pub(crate) struct Scopes {
     open: Vec<Scope>,
     /// Open within each other at most.
     most: usize,
-    /// The thread's clock when the innermost check, being heavy, was last charged.
-    charged_until_ns: u64,
-    /// Running means by check, sorted by it.
-    means: Vec<(u32, f64)>,
 }
 
 impl Scopes {
@@ -41,8 +37,6 @@ impl Scopes {
         Scopes {
             open: Vec::new(),
             most,
-            charged_until_ns: 0,
-            means: Vec::new(),
         }
     }
 
@@ -53,9 +47,9 @@ impl Scopes {
         open
     }
 
-    /// Whether the thread's clock is to be read, now that the innermost check changes or the thread does.
-    pub(crate) fn is_heavy(&self) -> bool {
-        self.open.last().is_some_and(|scope| scope.is_heavy)
+    /// Whether any check is open.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// The innermost check has had these ticks; false when there is none.
@@ -67,22 +61,23 @@ impl Scopes {
         true
     }
 
-    /// The innermost check is heavy and has had the thread until now.
-    pub(crate) fn charge_thread(&mut self, thread_ns: u64) {
-        if let Some(scope) = self.open.last_mut() {
-            scope.thread_ns += thread_ns.saturating_sub(self.charged_until_ns);
-        }
-    }
-
-    /// The innermost check is heavy and has the thread from now on.
-    pub(crate) fn resume_thread(&mut self, thread_ns: u64) {
-        self.charged_until_ns = thread_ns;
+    /// The innermost check has executed these; false when there is none.
+    pub(crate) fn charge_instructions(&mut self, instructions: u64) -> bool {
+        let Some(scope) = self.open.last_mut() else {
+            return false;
+        };
+        scope.instructions += instructions;
+        true
     }
 
     /// Bytes of a body were looked at.
-    pub(crate) fn looked_at(&mut self, bytes: u64) {
+    pub(crate) fn looked_at(&mut self, bytes: u64, by: Looker) {
         if let Some(scope) = self.open.last_mut() {
             scope.body_bytes = scope.body_bytes.saturating_add(bytes);
+            match by {
+                Looker::Guest => scope.took_body = true,
+                Looker::Host => scope.asked_host = true,
+            }
         }
     }
 
@@ -91,15 +86,13 @@ impl Scopes {
         if self.open.len() >= self.most {
             return false;
         }
-        let is_heavy = self
-            .mean(check)
-            .is_ok_and(|index| self.means[index].1 > HEAVY_NS);
         self.open.push(Scope {
             check,
             ticks: 0,
-            thread_ns: 0,
-            is_heavy,
+            instructions: 0,
             body_bytes: 0,
+            asked_host: false,
+            took_body: false,
         });
         true
     }
@@ -110,20 +103,6 @@ impl Scopes {
         let within = u32::try_from(self.open.len() - position - 1).unwrap_or(u32::MAX);
         self.open.truncate(position + 1);
         Some((self.open.pop()?, within))
-    }
-
-    /// What an evaluation cost, for the next one's choice of clock.
-    pub(crate) fn learn(&mut self, check: u32, cpu_ns: u64) {
-        #[expect(clippy::cast_precision_loss, reason = "a mean need not be exact")]
-        let cpu_ns = cpu_ns as f64;
-        match self.mean(check) {
-            Ok(index) => self.means[index].1 += (cpu_ns - self.means[index].1) * NEWEST,
-            Err(index) => self.means.insert(index, (check, cpu_ns)),
-        }
-    }
-
-    fn mean(&self, check: u32) -> Result<usize, usize> {
-        self.means.binary_search_by_key(&check, |(check, _)| *check)
     }
 }
 
@@ -149,7 +128,7 @@ mod tests {
         scopes.charge(2);
         scopes.open(2);
         scopes.charge(3);
-        scopes.looked_at(7);
+        scopes.looked_at(7, Looker::Host);
         let inner = scopes.close(2).unwrap().0;
         let outer = scopes.close(1).unwrap().0;
         assert_eq!(
@@ -163,38 +142,5 @@ mod tests {
         let mut scopes = Scopes::new(2);
         assert!(scopes.open(1) && scopes.open(1) && !scopes.open(1));
         assert_eq!((scopes.clear(), scopes.clear()), (2, 0));
-    }
-
-    #[test]
-    fn a_check_becomes_heavy_by_its_mean_and_light_again() {
-        let mut scopes = Scopes::new(8);
-        for (cpu_ns, is_heavy, why) in [
-            (90_000, false, "a first evaluation under the bound"),
-            (1_000_000, true, "the mean rises"),
-            (0, true, "one light evaluation does not change it"),
-        ] {
-            scopes.learn(5, cpu_ns);
-            scopes.open(5);
-            assert_eq!(scopes.close(5).unwrap().0.is_heavy, is_heavy, "{why}");
-        }
-        for _ in 0..50 {
-            scopes.learn(5, 0);
-        }
-        scopes.open(5);
-        assert!(!scopes.is_heavy());
-        scopes.open(6);
-        assert!(!scopes.is_heavy(), "one that was never seen is light");
-    }
-
-    #[test]
-    fn a_heavy_check_has_the_thread_from_where_it_resumes() {
-        let mut scopes = Scopes::new(8);
-        scopes.learn(1, 1_000_000);
-        scopes.open(1);
-        scopes.resume_thread(1000);
-        scopes.charge_thread(1500);
-        scopes.resume_thread(9000);
-        scopes.charge_thread(9100);
-        assert_eq!(scopes.close(1).unwrap().0.thread_ns, 600);
     }
 }

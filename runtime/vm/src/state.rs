@@ -6,16 +6,18 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use nettare_core::sample::SkipReason;
 use wasmtime::component::ResourceTable;
 
-use crate::doors::{Cancelled, Host, HttpReply, HttpRequest, LogLevel};
+use crate::doors::{Cancelled, DeferredCheck, Host, HttpReply, HttpRequest, LogLevel};
+use crate::host::WitError;
 use crate::limits::{Limiter, RECORDS_MOST, RECORDS_WAITING};
-use crate::meter::Meter;
+use crate::meter::{Closed, Meter};
 use crate::random::Random;
 use crate::record::Record;
 use crate::registry::Registry;
 use crate::vu::RunStart;
-use crate::vu::{StopFlag, VuLimits, Yields};
+use crate::vu::{Deferred, StopFlag, VuLimits, Yields};
 
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -24,6 +26,7 @@ pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(crate) trait Doors: Send {
     fn http(&mut self, request: Arc<HttpRequest>) -> Boxed<HttpReply>;
     fn sleep(&mut self, nanoseconds: u64) -> Boxed<Result<(), Cancelled>>;
+    fn defer(&mut self, check: DeferredCheck) -> Boxed<Result<(), SkipReason>>;
     fn abort(&mut self, why: String);
     fn log(&mut self, level: LogLevel, message: String);
     fn records(&mut self) -> &mut Vec<Record>;
@@ -39,6 +42,10 @@ impl<H: Host> Doors for H {
 
     fn sleep(&mut self, nanoseconds: u64) -> Boxed<Result<(), Cancelled>> {
         Box::pin(Host::sleep(self, nanoseconds))
+    }
+
+    fn defer(&mut self, check: DeferredCheck) -> Boxed<Result<(), SkipReason>> {
+        Host::defer(self, check)
     }
 
     fn abort(&mut self, why: String) {
@@ -105,8 +112,33 @@ impl Host for NoHost {
 pub(crate) enum Phase {
     /// `describe`: nothing of the world outside.
     Describe,
+    /// `judge`, and the `init` before it: checks, metrics and the log.
+    Judge,
     /// Any other.
     Live,
+}
+
+impl Phase {
+    /// Why a guest may not do something now.
+    pub(crate) fn denies(self, what: &str) -> WitError {
+        WitError::denied(match self {
+            Phase::Judge => format!(
+                "an instance for deferred checks cannot {what}: it may use `check`, `metrics`, `log` and `time.now`, and `init` \
+                 knows it by `vu.id` 0"
+            ),
+            Phase::Describe | Phase::Live => format!(
+                "`describe` cannot {what}: it is asked before the run, for nothing but words"
+            ),
+        })
+    }
+}
+
+/// A deferred check under evaluation.
+#[derive(Debug)]
+pub(crate) struct Judging {
+    pub(crate) check: u32,
+    /// What its scope was charged, once the call has ended.
+    pub(crate) closed: Option<Closed>,
 }
 
 /// Tags that a guest put on its virtual user.
@@ -180,6 +212,13 @@ pub(crate) struct State {
     pub(crate) tags: Tags,
     /// Groups begun and not ended, the innermost last.
     pub(crate) groups: Vec<OpenGroup>,
+    /// The innermost group where none is begun: the one in which a check was deferred. Else 0.
+    pub(crate) outer_group: u32,
+    pub(crate) deferred: Deferred,
+    /// Checks deferred in this call.
+    pub(crate) deferrals: u32,
+    /// In a judge: what it judges.
+    pub(crate) judging: Option<Judging>,
     pub(crate) log_lines: u32,
     /// Whether the stopping run cut a wait short in this call.
     pub(crate) was_cancelled: bool,
@@ -214,6 +253,10 @@ impl State {
             table: table(&limits),
             tags: Tags::default(),
             groups: Vec::new(),
+            outer_group: 0,
+            deferred: Deferred::default(),
+            deferrals: 0,
+            judging: None,
             log_lines: 0,
             was_cancelled: false,
             iterates: false,
@@ -244,9 +287,17 @@ impl State {
         count(&mut self.limits_hit, name);
     }
 
+    /// Whether the next check to be deferred is among the sample: the same for the same seed, virtual user, iteration and place.
+    pub(crate) fn draw_deferral(&mut self) -> bool {
+        self.deferrals += 1;
+        self.random.side_fraction(self.deferrals) < self.deferred.sample
+    }
+
     /// The innermost group's number, or 0.
     pub(crate) fn group(&self) -> u32 {
-        self.groups.last().map_or(0, |open| open.group)
+        self.groups
+            .last()
+            .map_or(self.outer_group, |open| open.group)
     }
 
     /// Whether a name, tag or the like is short enough.
@@ -257,7 +308,11 @@ impl State {
     /// A call into the guest is about to begin.
     pub(crate) fn begin_call(&mut self, iteration: Option<u64>) {
         self.meter.begin_call();
+        if let Some(judging) = &self.judging {
+            self.meter.open(judging.check);
+        }
         self.random.begin(iteration);
+        self.deferrals = 0;
         self.log_lines = 0;
         self.was_cancelled = false;
         self.iterates = iteration.is_some();
@@ -265,6 +320,9 @@ impl State {
 
     /// It has ended: what was open is closed, what was counted is told.
     pub(crate) fn end_call(&mut self) -> crate::meter::Usage {
+        if let Some(judging) = &mut self.judging {
+            judging.closed = self.meter.close(judging.check);
+        }
         let usage = self.meter.end_call();
         for _ in 0..usage.left_open {
             self.misuse("check-not-ended");

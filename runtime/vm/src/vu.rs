@@ -8,19 +8,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use nettare_core::plan::Meter as MeterKind;
-use nettare_core::sample::{Arrival, IterationOutcome};
+use nettare_core::sample::{Arrival, CheckMode, IterationOutcome};
 use wasmtime::component::TypedFunc;
 
-use crate::doors::Host;
+use crate::doors::{DeferredCheck, Host};
 use crate::error::GuestFailure;
 use crate::guest::Guest;
 use crate::host::WitArrival;
 use crate::limits::Limiter;
 use crate::live::Live;
-use crate::meter::Meter;
+use crate::meter::{self, Meter};
 use crate::random::Random;
-use crate::registry::Registry;
-use crate::state::{Phase, Run, State};
+use crate::record::Record;
+use crate::registry::{NO_NUMBER, Registry};
+use crate::state::{Judging, Phase, Run, State};
 
 /// What a virtual user is made of.
 #[derive(Debug)]
@@ -41,6 +42,41 @@ pub struct VuSetup<H> {
     pub run_start: RunStart,
     /// Its limits.
     pub limits: VuLimits,
+    /// The checks it may defer.
+    pub deferred: Deferred,
+}
+
+/// The checks that a guest may defer, and how many of them are taken.
+#[derive(Clone, Debug)]
+pub struct Deferred {
+    /// The registry's numbers, in the order in which the guest describes them; none when it has no `judge`.
+    pub checks: Arc<[u32]>,
+    /// The share that is evaluated, from 0 to 1; which they are follows from the seed.
+    pub sample: f64,
+}
+
+impl Deferred {
+    /// Registers the deferred checks of a guest.
+    pub fn of(guest: &Guest, registry: &Registry, sample: f64) -> Deferred {
+        let names = match guest.loaded().hooks.judge {
+            Some(_) => guest.describe().deferred_checks.as_slice(),
+            None => &[],
+        };
+        let number = |name: &String| registry.check(name).unwrap_or(NO_NUMBER);
+        Deferred {
+            checks: names.iter().map(number).collect(),
+            sample,
+        }
+    }
+}
+
+impl Default for Deferred {
+    fn default() -> Self {
+        Deferred {
+            checks: Arc::from([]),
+            sample: 1.0,
+        }
+    }
 }
 
 /// Limits of one virtual user, besides those the guest was loaded with. Each has the name of its field, with a hyphen.
@@ -139,6 +175,8 @@ pub struct IterationEnd {
     pub why: Option<String>,
     /// Guest CPU outside all checks; none when nothing is metered.
     pub scenario_cpu_ns: Option<u64>,
+    /// Instructions outside all checks; none when they are not counted.
+    pub scenario_instructions: Option<u64>,
     /// All guest segments together.
     pub guest_segments_ns: u64,
     /// The longest time for which the guest held its thread without a suspension.
@@ -166,10 +204,23 @@ impl<H: Host> Vu<H> {
     ///
     /// When there is no room, or the guest fails in its start function.
     pub async fn new(guest: &Guest, setup: VuSetup<H>) -> Result<Vu<H>, GuestFailure> {
+        Vu::made(guest, setup, Phase::Live).await
+    }
+
+    /// Makes a judge: an instance that is given deferred checks, and may do little else. It wants [`Vu::init`] first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vu::new`].
+    pub async fn new_judge(guest: &Guest, setup: VuSetup<H>) -> Result<Vu<H>, GuestFailure> {
+        Vu::made(guest, setup, Phase::Judge).await
+    }
+
+    async fn made(guest: &Guest, setup: VuSetup<H>, phase: Phase) -> Result<Vu<H>, GuestFailure> {
         let loaded = Arc::clone(guest.loaded());
         let scenario = setup.scenario;
         let mut state = State::hollow();
-        state.phase = Phase::Live;
+        state.phase = phase;
         state.doors = Box::new(setup.host);
         state.run = Run {
             registry: setup.registry,
@@ -178,6 +229,7 @@ impl<H: Host> Vu<H> {
         };
         state.vu = setup.id;
         state.limits = setup.limits;
+        state.deferred = setup.deferred;
         state.cpu_budget_ns = loaded.options.guest_cpu_ns;
         state.limiter = Limiter::new(loaded.options.guest_memory_bytes, loaded.table_elements);
         state.meter = Meter::new(loaded.options.meter, setup.limits.depth);
@@ -279,14 +331,69 @@ impl<H: Host> Vu<H> {
             self.run = None;
         }
         let usage = self.live.usage();
-        let is_metered = self.live.loaded().options.meter == MeterKind::Time;
+        let meter = self.live.loaded().options.meter;
         IterationEnd {
             outcome,
             why: failure.map(|failure| failure.to_string()),
-            scenario_cpu_ns: is_metered.then_some(usage.scenario_ns),
+            scenario_cpu_ns: (meter != MeterKind::Off).then_some(usage.scenario_ns),
+            scenario_instructions: (meter == MeterKind::Instructions)
+                .then_some(usage.scenario_instructions),
             guest_segments_ns: usage.segments_ns,
             longest_segment_ns: usage.longest_ns,
             needs_new_instance,
+        }
+    }
+
+    /// Evaluates a deferred check, in a judge; what came of it is among the records. Answers whether the instance is lost:
+    /// then [`Vu::renew`], and [`Vu::init`], before the next.
+    pub async fn judge(&mut self, deferred: DeferredCheck) -> bool {
+        let Some(hook) = self.live.loaded().hooks.judge else {
+            unreachable!("nothing is deferred in a guest without `judge`");
+        };
+        let DeferredCheck { check, group, .. } = deferred;
+        let queue_wait_ns = meter::monotonic_ns().saturating_sub(deferred.deferred_ns);
+        let state = self.live.state();
+        state.outer_group = group;
+        state.judging = Some(Judging {
+            check,
+            closed: None,
+        });
+        let has_tags = !deferred.tags.is_empty();
+        if has_tags {
+            state.record(Record::Tags(deferred.tags));
+        }
+        let result = match state.table.push(deferred.response) {
+            Ok(handle) => {
+                let params = (deferred.index, handle, deferred.context);
+                said(self.live.call_by_index(hook, params).await)
+            }
+            Err(error) => Err(GuestFailure::Returned(error.to_string())),
+        };
+        self.judged(check, queue_wait_ns, &result);
+        if has_tags {
+            self.live.state().record(Record::Tags(Arc::from([])));
+        }
+        result.is_err_and(|failure| failure.kills_instance())
+    }
+
+    fn judged(&mut self, check: u32, queue_wait_ns: u64, result: &Result<(), GuestFailure>) {
+        let state = self.live.state();
+        let closed = state.judging.take().and_then(|judging| judging.closed);
+        let group = std::mem::take(&mut state.outer_group);
+        let sample = closed.unwrap_or_default().sample(
+            result.is_ok(),
+            CheckMode::Deferred,
+            Some(queue_wait_ns),
+        );
+        state.record(Record::Check {
+            check,
+            group,
+            sample,
+        });
+        if let Err(failure) = result {
+            let mut why = failure.to_string();
+            crate::host::cut(&mut why, state.limits.name_bytes);
+            state.record(Record::CheckWhy { check, why });
         }
     }
 

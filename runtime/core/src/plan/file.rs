@@ -13,7 +13,8 @@ use super::keyword::keywords;
 use super::options::Options;
 use super::strict;
 use super::{
-    ConnectionPolicy, ExecutorKind, GuestThread, HttpVersions, Meter, PlanError, Rate, Timestamps,
+    ConnectionPolicy, DeferredQueue, ExecutorKind, GuestThread, HttpVersions, Meter, PlanError,
+    Rate, Timestamps,
 };
 use crate::units::{duration, rate, size};
 
@@ -57,6 +58,8 @@ struct RunTable {
     workers: Option<u32>,
     guest_thread: Option<GuestThread>,
     meter: Option<Meter>,
+    deferred_queue: Option<DeferredQueue>,
+    check_sample: Option<f64>,
     timestamps: Option<Timestamps>,
     http: Option<HttpVersions>,
     #[serde(deserialize_with = "some_duration")]
@@ -89,9 +92,7 @@ struct ScenarioTable {
     graceful_stop: Option<u64>,
     env: BTreeMap<String, String>,
     tags: BTreeMap<String, String>,
-    /// Each virtual user has an instance of its own; that it is the only choice is said by the type.
-    #[serde(rename = "isolation")]
-    _isolation: Option<Isolation>,
+    isolation: Option<Isolation>,
 }
 
 #[derive(Clone, Debug, Default, serde::Deserialize)]
@@ -105,6 +106,7 @@ struct LimitsTable {
     body: Option<u64>,
     #[serde(deserialize_with = "some_size")]
     bodies: Option<u64>,
+    deferred_checks: Option<u64>,
     series: Option<u32>,
     log_lines: Option<u64>,
 }
@@ -112,9 +114,17 @@ struct LimitsTable {
 keywords! {
     /// What has an instance of its own.
     Isolation, "a kind of isolation" {
-        /// A virtual user.
+        /// A virtual user: what it keeps in memory lasts from iteration to iteration.
         Vu = "vu",
-    } later ["iteration"]
+        /// Every iteration: it starts from the same memory each time, at the price of a new instance and its `init`.
+        Iteration = "iteration",
+    } later []
+}
+
+impl Default for Isolation {
+    fn default() -> Isolation {
+        Isolation::Vu
+    }
 }
 
 impl PlanFile {
@@ -179,6 +189,8 @@ impl RunTable {
         options.workers = self.workers;
         options.guest_thread = self.guest_thread;
         options.meter = self.meter;
+        options.deferred_queue = self.deferred_queue;
+        options.check_sample = self.check_sample;
         options.timestamps = self.timestamps;
         options.http = self.http;
         options.timeout_ns = self.timeout;
@@ -212,6 +224,7 @@ impl ScenarioTable {
         options.pre_allocated_vus = self.pre_allocated_vus;
         options.max_vus = self.max_vus;
         options.graceful_stop_ns = self.graceful_stop.or(options.graceful_stop_ns);
+        options.isolation = self.isolation;
         options.scenario_env = self.env;
         options.scenario_tags = self.tags;
         Ok(())
@@ -224,6 +237,7 @@ impl LimitsTable {
         options.guest_cpu_ns = self.guest_cpu;
         options.body_bytes = self.body;
         options.bodies_bytes = self.bodies;
+        options.deferred_checks = self.deferred_checks;
         options.series = self.series;
         options.log_lines = self.log_lines;
     }
@@ -248,7 +262,7 @@ fn put_thresholds(
 }
 
 fn refuse_what_is_not_its_own(options: &Options) -> Result<(), PlanError> {
-    const OTHERS: [&str; 14] = [
+    const OTHERS: [&str; 15] = [
         "file",
         "scenario",
         "seed",
@@ -261,6 +275,7 @@ fn refuse_what_is_not_its_own(options: &Options) -> Result<(), PlanError> {
         "guest-cpu",
         "body",
         "bodies",
+        "deferred-checks",
         "series",
         "log-lines",
     ];

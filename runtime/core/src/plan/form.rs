@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Executor, QuickRequest, Scenario, Work};
+use super::{Executor, Isolation, QuickRequest, Scenario, Work};
 
 /// A scenario without its name, which is the name of its table.
 #[derive(Serialize, Deserialize)]
@@ -20,6 +20,8 @@ struct ScenarioForm {
     executor: Executor,
     #[serde(rename = "graceful-stop", with = "crate::units::duration")]
     graceful_stop_ns: u64,
+    #[serde(default)]
+    isolation: Isolation,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -39,6 +41,7 @@ impl ScenarioForm {
             name,
             executor: scenario.executor.clone(),
             graceful_stop_ns: scenario.graceful_stop_ns,
+            isolation: scenario.isolation,
             env: scenario.env.clone(),
             tags: scenario.tags.clone(),
             request,
@@ -63,6 +66,7 @@ impl ScenarioForm {
             work,
             executor: self.executor,
             graceful_stop_ns: self.graceful_stop_ns,
+            isolation: self.isolation,
             env: self.env,
             tags: self.tags,
         })

@@ -23,6 +23,8 @@ pub struct Limits {
     /// Bodies of all responses held at one time in the process.
     #[serde(rename = "bodies", with = "size")]
     pub bodies_bytes: u64,
+    /// Deferred checks that wait at one time; the bodies they hold may be half of `bodies`.
+    pub deferred_checks: u64,
     /// Series, after which samples go to `__other__`.
     pub series: u32,
     /// Log lines kept of a run.
@@ -36,6 +38,7 @@ impl Default for Limits {
             guest_cpu_ns: 10 * SECOND_NS,
             body_bytes: 64 * MIB,
             bodies_bytes: 2_048 * MIB,
+            deferred_checks: 10_000,
             series: 1_000,
             log_lines: 10_000,
         }

@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{ConnectionPolicy, ExecutorKind, GuestThread, HttpVersions, Meter, Rate, Timestamps};
+use super::{
+    ConnectionPolicy, DeferredQueue, ExecutorKind, GuestThread, HttpVersions, Isolation, Meter,
+    Rate, Timestamps,
+};
 use crate::threshold::Threshold;
 
 /// Keys that say how many iterations there are, and when; they are understood together, by [`super::load`].
@@ -105,6 +108,12 @@ options! {
     guest_thread: GuestThread = "guest-thread",
     /// What guests are metered by.
     meter: Meter = "meter",
+    /// What becomes of a deferred check when the queue is full.
+    deferred_queue: DeferredQueue = "deferred-queue",
+    /// The share of deferred checks that are evaluated, from 0 to 1.
+    check_sample: f64 = "check-sample",
+    /// What has an instance of its own.
+    isolation: Isolation = "isolation",
     /// Where receive stamps come from.
     timestamps: Timestamps = "timestamps",
     /// Which HTTP versions may be spoken.
@@ -127,6 +136,8 @@ options! {
     body_bytes: u64 = "body",
     /// Bodies of all responses held at one time.
     bodies_bytes: u64 = "bodies",
+    /// Deferred checks that wait at one time.
+    deferred_checks: u64 = "deferred-checks",
     /// Series, after which samples go to `__other__`.
     series: u32 = "series",
     /// Log lines kept of a run.

@@ -114,6 +114,7 @@ fn scenario_of(stated: &mut Options, executor: super::Executor) -> Result<Scenar
         graceful_stop_ns: stated
             .graceful_stop_ns
             .unwrap_or(Scenario::DEFAULT_GRACEFUL_STOP_NS),
+        isolation: stated.isolation.unwrap_or_default(),
         env: std::mem::take(&mut stated.scenario_env),
         tags: std::mem::take(&mut stated.scenario_tags),
     })
@@ -149,6 +150,8 @@ fn run_of(stated: Options, defaults: &Defaults) -> RunOptions {
         workers: stated.workers,
         guest_thread: stated.guest_thread.unwrap_or(otherwise.guest_thread),
         meter: stated.meter.unwrap_or(otherwise.meter),
+        deferred_queue: stated.deferred_queue.unwrap_or(otherwise.deferred_queue),
+        check_sample: stated.check_sample.unwrap_or(otherwise.check_sample),
         timestamps: stated.timestamps.unwrap_or(otherwise.timestamps),
         http: stated.http.unwrap_or(otherwise.http),
         timeout_ns: stated.timeout_ns.unwrap_or(otherwise.timeout_ns),
@@ -183,6 +186,7 @@ fn limits_of(stated: &Options) -> Limits {
         guest_cpu_ns: stated.guest_cpu_ns.unwrap_or(otherwise.guest_cpu_ns),
         body_bytes: stated.body_bytes.unwrap_or(otherwise.body_bytes),
         bodies_bytes: stated.bodies_bytes.unwrap_or(otherwise.bodies_bytes),
+        deferred_checks: stated.deferred_checks.unwrap_or(otherwise.deferred_checks),
         series: stated.series.unwrap_or(otherwise.series),
         log_lines: stated.log_lines.unwrap_or(otherwise.log_lines),
     }

@@ -36,6 +36,12 @@ pub struct RunOptions {
     pub guest_thread: GuestThread,
     /// What guests are metered by.
     pub meter: Meter,
+    /// What becomes of a deferred check when the queue is full.
+    #[serde(default)]
+    pub deferred_queue: DeferredQueue,
+    /// The share of deferred checks that are evaluated, from 0 to 1.
+    #[serde(default = "all")]
+    pub check_sample: f64,
     /// Where receive stamps come from.
     pub timestamps: Timestamps,
     /// Which HTTP versions may be spoken.
@@ -66,6 +72,8 @@ impl Default for RunOptions {
             workers: None,
             guest_thread: GuestThread::Auto,
             meter: Meter::Time,
+            deferred_queue: DeferredQueue::Wait,
+            check_sample: 1.0,
             timestamps: Timestamps::Auto,
             http: HttpVersions::Negotiated,
             timeout_ns: 60 * SECOND_NS,
@@ -106,9 +114,32 @@ keywords! {
     Meter, "a meter" {
         /// CPU time.
         Time = "time",
+        /// CPU time, and instructions: equal from run to run for equal input, at the price of slower guests.
+        Instructions = "instructions",
         /// Nothing.
         Off = "off",
-    } later ["instructions"]
+    } later []
+}
+
+keywords! {
+    /// What becomes of a deferred check when the queue is full.
+    DeferredQueue, "a way of deferring checks" {
+        /// The virtual user waits until there is room; what it waits is tare.
+        Wait = "wait",
+        /// The check is counted as skipped.
+        Skip = "skip",
+    } later []
+}
+
+impl Default for DeferredQueue {
+    fn default() -> DeferredQueue {
+        DeferredQueue::Wait
+    }
+}
+
+/// The share of deferred checks that are evaluated where nothing is said.
+fn all() -> f64 {
+    1.0
 }
 
 keywords! {

@@ -18,7 +18,7 @@ use crate::spelling;
 /// Keys that have a meaning and are not built, by the name of the table they stand in.
 const LATER: [(&str, &[&str]); 3] = [
     ("the plan", &["data"]),
-    ("[run]", &["deferred-queue", "deny", "targets"]),
+    ("[run]", &["deny", "targets"]),
     (
         "[scenarios.NAME]",
         &[

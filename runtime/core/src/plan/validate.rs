@@ -94,6 +94,14 @@ impl RunOptions {
                 "leave it out",
             ));
         }
+        if !(0.0..=1.0).contains(&self.check_sample) {
+            let problem = format!("is {}, which is no share", self.check_sample);
+            return Err(PlanError::about(
+                "check-sample",
+                problem,
+                "give a number from 0 to 1, 0.1 for every tenth",
+            ));
+        }
         // RFC 9110, section 5.5: a field value holds visible characters, spaces and tabs.
         if self.user_agent.chars().any(|c| c.is_control() && c != '\t') {
             return Err(PlanError::about(
@@ -127,6 +135,7 @@ impl Limits {
                 "raise `bodies` or lower `body`",
             ));
         }
+        more_than_nothing("deferred-checks", self.deferred_checks, "10000")?;
         more_than_nothing("series", u64::from(self.series), "1000")
     }
 }

@@ -98,6 +98,14 @@ pub(super) fn times(histogram: &Histogram) -> Option<Trend> {
     )
 }
 
+/// A distribution of plain numbers; none when it is empty.
+pub(super) fn plain(histogram: &Histogram) -> Option<Trend> {
+    trend(
+        &stats::Trend::from_sides(1, histogram.clone(), None),
+        Unit::Plain,
+    )
+}
+
 fn trend(trend: &stats::Trend, unit: Unit) -> Option<Trend> {
     let quantile = |q| trend.quantile(q).map(Number);
     let mean = match unit {

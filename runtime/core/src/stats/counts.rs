@@ -3,6 +3,7 @@
 use super::totals::Totals;
 use super::view::FigureRef;
 use super::{Histogram, Trend};
+use crate::sample::{CheckMode, SkipReason};
 
 /// Sums over all series. Set-up and tear-down are left out where it does not say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,8 +92,16 @@ pub struct CheckTotal {
     pub fails: u64,
     /// Bytes of response body it looked at.
     pub body_bytes: u64,
+    /// Evaluations by where they took place, in the order of [`CheckMode::ALL`].
+    pub modes: [u64; CheckMode::ALL.len()],
+    /// Deferred, and never evaluated; by reason, in the order of [`SkipReason::ALL`].
+    pub skipped: [u64; SkipReason::ALL.len()],
     /// CPU time of an evaluation, where that is metered.
     pub cpu: Histogram,
+    /// Instructions of an evaluation, where they are counted.
+    pub instructions: Histogram,
+    /// From being deferred to the evaluation.
+    pub queue_wait: Histogram,
     /// Why it failed first.
     pub example: Option<String>,
 }
@@ -113,7 +122,11 @@ impl Totals {
                     passes: 0,
                     fails: 0,
                     body_bytes: 0,
+                    modes: [0; 3],
+                    skipped: [0; 3],
                     cpu: Histogram::new(),
+                    instructions: Histogram::new(),
+                    queue_wait: Histogram::new(),
                     example: self
                         .check_examples
                         .get(&key.check)
@@ -125,9 +138,25 @@ impl Totals {
             row.passes += figures.passes;
             row.fails += figures.fails;
             row.body_bytes += figures.body_bytes;
+            for (sum, more) in row.modes.iter_mut().zip(figures.modes) {
+                *sum += more;
+            }
+            for (sum, more) in row.skipped.iter_mut().zip(figures.skipped) {
+                *sum += more;
+            }
             row.cpu.merge(&figures.cpu);
+            row.instructions.merge(&figures.instructions);
+            row.queue_wait.merge(&figures.queue_wait);
         }
         rows
+    }
+
+    /// CPU time of the scenarios' own code, in all.
+    pub fn scenario_cpu_ns(&self) -> u128 {
+        self.scenarios
+            .iter()
+            .map(|(_, figures)| figures.cpu.sum())
+            .sum()
     }
 
     /// How late iterations started, for want of a virtual user and by the generator's own lag.

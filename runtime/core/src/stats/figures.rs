@@ -5,7 +5,7 @@ use super::index::Figures;
 use super::trend::{Misfit, Trend};
 use super::view::FigureRef;
 use super::{MetricKind, Unit};
-use crate::sample::{Exchange, Outcome, Phases, Stamp};
+use crate::sample::{CheckMode, Exchange, Outcome, Phases, SkipReason, Stamp};
 
 /// Exchanges, and the calls they belong to.
 #[derive(Clone, Debug, Default)]
@@ -124,6 +124,7 @@ pub(crate) struct ScenarioFigures {
     /// The part of it that is the generator's own.
     pub(crate) lateness_lag: Histogram,
     pub(crate) cpu: Histogram,
+    pub(crate) instructions: Histogram,
 }
 
 impl ScenarioFigures {
@@ -148,6 +149,7 @@ impl Figures for ScenarioFigures {
         self.lateness_no_vu.merge(&other.lateness_no_vu);
         self.lateness_lag.merge(&other.lateness_lag);
         self.cpu.merge(&other.cpu);
+        self.instructions.merge(&other.instructions);
     }
 
     fn clear(&mut self) {
@@ -160,6 +162,7 @@ impl Figures for ScenarioFigures {
             &mut self.lateness_no_vu,
             &mut self.lateness_lag,
             &mut self.cpu,
+            &mut self.instructions,
         ] {
             histogram.clear();
         }
@@ -171,9 +174,16 @@ impl Figures for ScenarioFigures {
 pub(crate) struct CheckFigures {
     pub(crate) passes: u64,
     pub(crate) fails: u64,
+    /// Evaluations by where they took place, in the order of `CheckMode::ALL`.
+    pub(crate) modes: [u64; CheckMode::ALL.len()],
+    /// Deferred, and never evaluated; by reason, in the order of `SkipReason::ALL`.
+    pub(crate) skipped: [u64; SkipReason::ALL.len()],
     /// Bytes of response body that the check looked at.
     pub(crate) body_bytes: u64,
     pub(crate) cpu: Histogram,
+    pub(crate) instructions: Histogram,
+    /// From being deferred to the begin of the evaluation.
+    pub(crate) queue_wait: Histogram,
 }
 
 impl Figures for CheckFigures {
@@ -181,12 +191,23 @@ impl Figures for CheckFigures {
         self.passes += other.passes;
         self.fails += other.fails;
         self.body_bytes += other.body_bytes;
+        for (mine, theirs) in self.modes.iter_mut().zip(other.modes) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.skipped.iter_mut().zip(other.skipped) {
+            *mine += theirs;
+        }
         self.cpu.merge(&other.cpu);
+        self.instructions.merge(&other.instructions);
+        self.queue_wait.merge(&other.queue_wait);
     }
 
     fn clear(&mut self) {
         (self.passes, self.fails, self.body_bytes) = (0, 0, 0);
+        (self.modes, self.skipped) = ([0; 3], [0; 3]);
         self.cpu.clear();
+        self.instructions.clear();
+        self.queue_wait.clear();
     }
 }
 

@@ -1,12 +1,14 @@
 //! Everything recorded, metric by metric and series by series.
 
-use super::figures::{ExchangeFigures, Gauge, PHASES, ScenarioFigures};
+use super::figures::{CheckFigures, ExchangeFigures, Gauge, PHASES, ScenarioFigures};
 use super::histogram::Histogram;
+use super::key::CheckKey;
 use super::metric::unit_of_gauge;
 use super::symbol::Interner;
 use super::totals::Totals;
 use super::view::{FigureRef, Key, View};
 use super::{Symbol, Unit};
+use crate::sample::SkipReason;
 use crate::sched::DropReason;
 
 /// Numbers of the tables in a [`super::view::Site`].
@@ -51,8 +53,13 @@ impl<'a> Row<'a, '_> {
 
     /// A distribution of times, if there are any.
     fn time(&mut self, slot: u8, metric: &'a str, times: &'a Histogram) {
-        if !times.is_empty() {
-            self.view(slot, metric, Unit::Nanoseconds, FigureRef::Histogram(times));
+        self.distribution(slot, metric, Unit::Nanoseconds, times);
+    }
+
+    /// A distribution, if there is anything in it.
+    fn distribution(&mut self, slot: u8, metric: &'a str, unit: Unit, values: &'a Histogram) {
+        if !values.is_empty() {
+            self.view(slot, metric, unit, FigureRef::Histogram(values));
         }
     }
 
@@ -99,8 +106,8 @@ impl Totals {
         }
         for (n, (key, figures)) in (0..).zip(self.checks.iter()) {
             let row = row.at(table::CHECKS, n, Key::Check(key));
-            row.share(0, "checks", figures.passes, figures.fails);
-            row.time(1, "check_cpu", &figures.cpu);
+            evaluations(row, figures);
+            skips(row, key, figures);
         }
         for (n, (key, figures)) in (0..).zip(self.groups.iter()) {
             let row = row.at(table::GROUPS, n, Key::Group(key));
@@ -152,6 +159,23 @@ fn iterations<'a>(row: &mut Row<'a, '_>, figures: &'a ScenarioFigures) {
     row.time(2, "iteration_response", &figures.response);
     row.time(3, "iteration_lateness", &figures.lateness);
     row.time(4, "scenario_cpu", &figures.cpu);
+    let instructions = &figures.instructions;
+    row.distribution(9, "scenario_instructions", Unit::Plain, instructions);
+}
+
+fn evaluations<'a>(row: &mut Row<'a, '_>, figures: &'a CheckFigures) {
+    row.share(0, "checks", figures.passes, figures.fails);
+    row.time(1, "check_cpu", &figures.cpu);
+    let instructions = &figures.instructions;
+    row.distribution(2, "check_instructions", Unit::Plain, instructions);
+    row.time(3, "check_queue_wait", &figures.queue_wait);
+}
+
+fn skips<'a>(row: &mut Row<'a, '_>, key: &'a CheckKey, figures: &CheckFigures) {
+    for (slot, (reason, skipped)) in (4..).zip(SkipReason::ALL.into_iter().zip(figures.skipped)) {
+        row.key = Key::Skipped(key, reason);
+        row.sum(slot, "checks_skipped", Unit::Plain, skipped, skipped);
+    }
 }
 
 /// That nothing was dropped is known, and no want of data: zeros are handed out.

@@ -152,8 +152,32 @@ pub const BUILTINS: &[Builtin] = &[
         "CPU time of an iteration in the scenario's own code",
     )
     .by(ITERATION),
+    Builtin {
+        unit: Unit::Plain,
+        ..time(
+            "scenario_instructions",
+            "instructions of an iteration in the scenario's own code, where they are counted",
+        )
+    }
+    .by(ITERATION),
     rate("checks", "checks that passed"),
     time("check_cpu", "CPU time of one evaluation of a check"),
+    Builtin {
+        unit: Unit::Plain,
+        ..time(
+            "check_instructions",
+            "instructions of one evaluation of a check, where they are counted",
+        )
+    },
+    time(
+        "check_queue_wait",
+        "from deferring a check to its evaluation",
+    ),
+    counter(
+        "checks_skipped",
+        Unit::Plain,
+        "deferred checks that were not evaluated",
+    ),
     time("group_duration", "one passage through a group"),
     counter("data_sent", Unit::Bytes, "bytes written for exchanges"),
     counter("data_received", Unit::Bytes, "bytes read for exchanges"),

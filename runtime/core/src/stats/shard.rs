@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::delta::{Book, ShardDelta};
-use super::figures::ScenarioFigures;
+use super::figures::{CheckFigures, ScenarioFigures};
 use super::index::Index;
 use super::key::{CheckKey, CustomKey, ErrorKey, GroupKey, PhaseKey, SeriesId, SeriesKey};
 use super::symbol::{Interner, Symbol, TagSet};
 use super::trend::Misfit;
 use super::{MetricKind, Unit, limit};
-use crate::sample::{ErrorKind, Exchange, IterationOutcome, Outcome};
+use crate::sample::{CheckMode, ErrorKind, Exchange, IterationOutcome, Outcome, SkipReason};
 use crate::sched::DropReason;
 
 /// Kinds of error told apart by their finer number; past them only the kind is kept.
@@ -44,6 +44,25 @@ pub struct IterationSample {
     pub waited_for_vu_ns: u64,
     /// CPU time in the scenario's own code; none when it is not metered.
     pub scenario_cpu_ns: Option<u64>,
+    /// Instructions of the scenario's own code; none when they are not counted.
+    pub scenario_instructions: Option<u64>,
+}
+
+/// One evaluation of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckSample {
+    /// Its result.
+    pub passed: bool,
+    /// Where it was evaluated.
+    pub mode: CheckMode,
+    /// CPU time; none when it is not metered.
+    pub cpu_ns: Option<u64>,
+    /// The guest's instructions; none when they are not counted.
+    pub instructions: Option<u64>,
+    /// From being deferred to the begin of the evaluation; none when it was not deferred.
+    pub queue_wait_ns: Option<u64>,
+    /// Bytes of response bodies it looked at.
+    pub body_bytes: u64,
 }
 
 /// Records what one worker measures.
@@ -199,6 +218,9 @@ impl Shard {
         if let Some(cpu_ns) = sample.scenario_cpu_ns {
             figures.cpu.record(cpu_ns);
         }
+        if let Some(instructions) = sample.scenario_instructions {
+            figures.instructions.record(instructions);
+        }
     }
 
     /// Records an arrival that never started.
@@ -206,8 +228,30 @@ impl Shard {
         self.scenario(scenario).dropped[reason as usize] += 1;
     }
 
-    /// Records one evaluation of a check, with its CPU time where that is metered and the bytes of body it looked at.
-    pub fn check(&mut self, key: CheckKey, passed: bool, cpu_ns: Option<u64>, body_bytes: u64) {
+    /// Records one evaluation of a check.
+    pub fn check(&mut self, key: CheckKey, sample: &CheckSample) {
+        let figures = self.check_figures(key);
+        figures.passes += u64::from(sample.passed);
+        figures.fails += u64::from(!sample.passed);
+        figures.modes[sample.mode as usize] += 1;
+        figures.body_bytes += sample.body_bytes;
+        if let Some(cpu_ns) = sample.cpu_ns {
+            figures.cpu.record(cpu_ns);
+        }
+        if let Some(instructions) = sample.instructions {
+            figures.instructions.record(instructions);
+        }
+        if let Some(queue_wait_ns) = sample.queue_wait_ns {
+            figures.queue_wait.record(queue_wait_ns);
+        }
+    }
+
+    /// Counts a deferred check that is not evaluated.
+    pub fn check_skipped(&mut self, key: CheckKey, reason: SkipReason) {
+        self.check_figures(key).skipped[reason as usize] += 1;
+    }
+
+    fn check_figures(&mut self, key: CheckKey) -> &mut CheckFigures {
         let number = match self.checks.number(key) {
             Some(number) => number,
             None => {
@@ -215,13 +259,7 @@ impl Shard {
                 self.checks.number_past_limit(key.other())
             }
         };
-        let figures = self.book.checks.at(number);
-        figures.passes += u64::from(passed);
-        figures.fails += u64::from(!passed);
-        figures.body_bytes += body_bytes;
-        if let Some(cpu_ns) = cpu_ns {
-            figures.cpu.record(cpu_ns);
-        }
+        self.book.checks.at(number)
     }
 
     /// Records one passage through a group.

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::Interval;
-use crate::sample::{ErrorKind, Exchange, IterationOutcome, Outcome, Phases, Protocol, Stamp};
+use crate::sample::{
+    CheckMode, ErrorKind, Exchange, IterationOutcome, Outcome, Phases, Protocol, Stamp,
+};
 use crate::sched::DropReason;
 
 mod cases;
@@ -107,7 +109,15 @@ fn check(shard: &mut Shard, name: u8, passed: bool, cpu_ns: u64) {
         check: shard.symbol(&format!("check {name}")),
         tags: TagSet::EMPTY,
     };
-    shard.check(key, passed, Some(cpu_ns), 5);
+    let sample = CheckSample {
+        passed,
+        mode: CheckMode::Inline,
+        cpu_ns: Some(cpu_ns),
+        instructions: Some(cpu_ns * 3),
+        queue_wait_ns: None,
+        body_bytes: 5,
+    };
+    shard.check(key, &sample);
 }
 
 fn record(shard: &mut Shard, happening: &Happening) {
@@ -149,6 +159,7 @@ fn record(shard: &mut Shard, happening: &Happening) {
                     ended_ns: due_ns + late_ns + took_ns,
                     waited_for_vu_ns: late_ns / 2,
                     scenario_cpu_ns: Some(took_ns / 10),
+                    scenario_instructions: None,
                 },
             );
         }

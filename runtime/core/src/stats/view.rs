@@ -11,6 +11,7 @@ use super::key::{CheckKey, CustomKey, GroupKey, PhaseKey, SeriesKey};
 use super::symbol::{Interner, Symbol, TagSet};
 use super::trend::Trend;
 use super::{MetricKind, Unit};
+use crate::sample::SkipReason;
 use crate::sched::DropReason;
 
 /// Which row of which table a view looks at, and at which of its metrics: the same for the whole run.
@@ -86,6 +87,7 @@ pub(crate) enum Key<'a> {
     Scenario(Symbol),
     Dropped(Symbol, DropReason),
     Check(&'a CheckKey),
+    Skipped(&'a CheckKey, SkipReason),
     Group(&'a GroupKey),
     Custom(&'a CustomKey),
     Untagged,
@@ -164,7 +166,7 @@ impl View<'_> {
         match self.key {
             Key::Exchange(key) => key.group.is_aside(),
             Key::Phase(key) => key.aside.is_aside(),
-            Key::Check(key) => key.group.is_aside(),
+            Key::Check(key) | Key::Skipped(key, _) => key.group.is_aside(),
             Key::Group(key) => key.group.is_aside(),
             Key::Custom(key) => self
                 .names
@@ -211,11 +213,10 @@ impl View<'_> {
                 self.tag("scenario", scenario, each);
                 each("reason", reason.as_str());
             }
-            Key::Check(key) => {
-                self.user_tags(key.tags, each);
-                self.tag("scenario", key.scenario, each);
-                self.tag("group", key.group, each);
-                self.tag("check", key.check, each);
+            Key::Check(key) => self.check_tags(key, each),
+            Key::Skipped(key, reason) => {
+                self.check_tags(key, each);
+                each("reason", reason.as_str());
             }
             Key::Group(key) => {
                 self.user_tags(key.tags, each);
@@ -225,6 +226,13 @@ impl View<'_> {
             Key::Custom(key) => self.user_tags(key.tags, each),
             Key::Untagged => {}
         }
+    }
+
+    fn check_tags(&self, key: &CheckKey, each: &mut dyn FnMut(&str, &str)) {
+        self.user_tags(key.tags, each);
+        self.tag("scenario", key.scenario, each);
+        self.tag("group", key.group, each);
+        self.tag("check", key.check, each);
     }
 
     fn exchange_tags(&self, key: &SeriesKey, each: &mut dyn FnMut(&str, &str)) {

@@ -23,8 +23,9 @@ use nettare_vm::LogLevel;
 use super::seeds::most_vus;
 use super::{EndCause, Job, RunResult, Stopper};
 use crate::clock::{self, RunClock};
+use crate::judge::Judges;
 use crate::process::ProcessUse;
-use crate::worker::{Collected, Hook, News, Order, WorkerThread};
+use crate::worker::{Collected, Hook, News, NewsSender, Order, WorkerThread};
 
 /// How long `setup` and `teardown` may take.
 const HOOK_LIMIT_NS: u64 = 60_000_000_000;
@@ -34,6 +35,9 @@ const INTERVAL_NS: u64 = 1_000_000_000;
 
 /// How much longer than a virtual user's own unwinding the coordinator waits for workers before it goes on without them.
 const HARD_END_NS: u64 = 10_000_000_000;
+
+/// How long an interrupted judge may take to reach an epoch.
+const JUDGE_INTERRUPT_NS: u64 = 1_000_000_000;
 
 /// Distinct reasons of failed iterations that are kept.
 const MAX_FAILURE_REASONS: usize = 20;
@@ -45,9 +49,23 @@ enum Waited<T> {
     Ends,
 }
 
+/// The threads of a run, and what they say.
+pub(super) struct Threads {
+    pub(super) workers: Vec<WorkerThread>,
+    /// None when nothing is deferred.
+    pub(super) judges: Option<Judges>,
+    pub(super) news: Receiver<(usize, News)>,
+    /// For those who are started later.
+    pub(super) sender: NewsSender,
+}
+
 pub(super) struct Coordinator<'a> {
     workers: Vec<WorkerThread>,
+    judges: Option<Judges>,
+    /// Judges whose threads have not ended.
+    running_judges: usize,
     news: Receiver<(usize, News)>,
+    sender: NewsSender,
     clock: RunClock,
     plan: &'a Plan,
     has_guest: bool,
@@ -76,12 +94,17 @@ impl<'a> Coordinator<'a> {
     /// A coordinator of workers that have been started.
     pub(super) fn new(
         job: &'a Job,
-        workers: Vec<WorkerThread>,
-        news: Receiver<(usize, News)>,
+        threads: Threads,
         clock: RunClock,
         stopper: &'a Stopper,
         observe: &'a mut dyn FnMut(&RunEvent),
     ) -> Coordinator<'a> {
+        let Threads {
+            workers,
+            judges,
+            news,
+            sender,
+        } = threads;
         Coordinator {
             finished: vec![false; workers.len()],
             counts: vec![IterationCounts::default(); workers.len()],
@@ -90,7 +113,10 @@ impl<'a> Coordinator<'a> {
             hooks_funnel: Funnel::default(),
             vus: vec![0; workers.len()],
             workers,
+            judges,
+            running_judges: 0,
             news,
+            sender,
             clock,
             plan: &job.plan,
             has_guest: job.guest.is_some(),
@@ -176,7 +202,7 @@ impl<'a> Coordinator<'a> {
         for worker in &self.workers {
             worker.order(Order::Prepare { data: data.clone() });
         }
-        let mut waiting = self.workers.len();
+        let mut waiting = self.workers.len() + self.start_judges(data);
         while waiting > 0 {
             match self.next_news(u64::MAX) {
                 Some((_, News::Ready)) => waiting -= 1,
@@ -197,6 +223,19 @@ impl<'a> Coordinator<'a> {
             }
         }
         Waited::For(())
+    }
+
+    /// Starts those who evaluate deferred checks, and answers how many are to become ready.
+    fn start_judges(&mut self, data: &Arc<[u8]>) -> usize {
+        let Some(judges) = &self.judges else { return 0 };
+        match judges.start(data, &self.sender) {
+            Ok(()) => self.running_judges = judges.count(),
+            Err(error) => {
+                let why = format!("there is no thread for deferred checks: {error}");
+                self.causes.push(EndCause::Broken(why));
+            }
+        }
+        self.running_judges
     }
 
     // --- the load ---
@@ -236,6 +275,7 @@ impl<'a> Coordinator<'a> {
             }
         }
         self.duration_ns = self.clock.now_ns();
+        self.finish_judges();
         self.process = before
             .zip(ProcessUse::now())
             .map(|(before, after)| after.since(before));
@@ -268,7 +308,48 @@ impl<'a> Coordinator<'a> {
                 None => break,
             }
         }
+        self.absorb_judges();
         self.close_interval(self.clock.now_ns());
+    }
+
+    /// Has the checks that still wait evaluated, within the grace time; a second stop cuts it short.
+    fn finish_judges(&mut self) {
+        let Some(judges) = &self.judges else { return };
+        judges.close();
+        let waiting = judges.waiting();
+        if waiting > 0 {
+            let text = format!("evaluating {waiting} deferred checks that are left");
+            (self.observe)(&RunEvent::Warning(text));
+        }
+        let grace_ns = self.plan.scenarios[0].graceful_stop_ns;
+        self.await_judges(clock::monotonic_ns().saturating_add(grace_ns));
+        if self.running_judges > 0 {
+            if let Some(judges) = &self.judges {
+                judges.abandon();
+            }
+            self.await_judges(clock::monotonic_ns() + JUDGE_INTERRUPT_NS);
+        }
+        self.absorb_judges();
+    }
+
+    fn await_judges(&mut self, until_ns: u64) {
+        while self.running_judges > 0 && self.stopper.stops() < 2 {
+            match self.next_news(until_ns) {
+                Some((_, News::StopRequested)) => self.add_cause(EndCause::Signal),
+                Some(news) => {
+                    self.take(news);
+                }
+                None => return,
+            }
+        }
+    }
+
+    fn absorb_judges(&mut self) {
+        let Some(judges) = &self.judges else { return };
+        // Beside those of the workers and of the hooks.
+        for (recorder, delta) in (self.workers.len() + 1..).zip(judges.take()) {
+            self.totals.absorb(recorder, delta);
+        }
     }
 
     fn close_interval(&mut self, end_ns: u64) {
@@ -407,6 +488,7 @@ impl<'a> Coordinator<'a> {
                 });
             }
             News::IterationFailed(why) => self.count_failure(why),
+            News::JudgeEnded => self.running_judges = self.running_judges.saturating_sub(1),
             News::Warning(text) => (self.observe)(&RunEvent::Warning(text)),
             News::Broken(why) => {
                 self.causes.push(EndCause::Broken(why));

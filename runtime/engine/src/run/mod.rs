@@ -19,7 +19,9 @@ use crate::clock::RunClock;
 use crate::mailbox::lock;
 use crate::process::ProcessUse;
 use crate::worker::{News, NewsSender, WorkerThread};
-use coordinator::Coordinator;
+pub use seeds::judge_count;
+
+use coordinator::{Coordinator, Threads};
 
 /// A run, ready to go.
 pub struct Job {
@@ -119,10 +121,18 @@ pub fn run(
     let (sender, news) = mpsc::channel();
     stopper.attach(sender.clone());
     let clock = RunClock::default();
-    let workers: Vec<_> = seeds::seeds(job, &clock)?
+    let seeds = seeds::seeds(job, &clock)?;
+    let judges = seeds::judges(&seeds);
+    let workers: Vec<_> = seeds
         .into_iter()
         .map(|seed| WorkerThread::spawn(seed, sender.clone()))
         .collect::<Result<_, _>>()
         .context("failed to start a worker thread")?;
-    Ok(Coordinator::new(job, workers, news, clock, stopper, observe).lead())
+    let threads = Threads {
+        workers,
+        judges,
+        news,
+        sender,
+    };
+    Ok(Coordinator::new(job, threads, clock, stopper, observe).lead())
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use nettare_core::plan::{Executor, Plan, QuickRequest, Scenario, Work};
+use nettare_core::plan::{Executor, Isolation, Plan, QuickRequest, Scenario, Work};
 use nettare_core::segment::Segment;
 use nettare_net::{Request, Target};
-use nettare_vm::{Guest, Registry, VuLimits};
+use nettare_vm::{Deferred, Guest, Registry, VuLimits};
 
 use super::Job;
 use crate::affinity;
 use crate::clock::RunClock;
+use crate::judge::{Judges, Queue};
+use crate::recorder::Recorder;
 use crate::worker::guest::GuestWork;
 use crate::worker::{Seed, WorkSeed};
 
@@ -22,7 +24,7 @@ pub(super) fn seeds(job: &Job, clock: &RunClock) -> anyhow::Result<Vec<Seed>> {
             job.plan.scenarios.len()
         );
     };
-    let work = work(job, scenario)?;
+    let work = work(job, scenario, clock)?;
     let cpus = affinity::allowed_cpus();
     let asked = job
         .plan
@@ -66,24 +68,62 @@ pub(super) fn most_vus(executor: &Executor) -> u32 {
     }
 }
 
-fn work(job: &Job, scenario: &Scenario) -> anyhow::Result<WorkSeed> {
+fn work(job: &Job, scenario: &Scenario, clock: &RunClock) -> anyhow::Result<WorkSeed> {
     match (&scenario.work, &job.guest) {
         (Work::Request(quick), _) => Ok(WorkSeed::Native(Arc::new(native_request(quick)?))),
         (Work::Guest { scenario: name, .. }, Some(guest)) => {
             let mut env = job.plan.run.env.clone();
             env.extend(scenario.env.clone());
+            let registry = Registry::new();
+            let deferred = Deferred::of(guest, &registry, job.plan.run.check_sample);
             let work = GuestWork {
                 guest: guest.clone(),
-                registry: Arc::new(Registry::new()),
+                judges: (!deferred.checks.is_empty()).then(|| queue(&job.plan)),
+                deferred,
+                registry: Arc::new(registry),
                 scenario: scenario_index(guest, name.as_deref())?,
                 env: Arc::new(env),
                 seed: job.plan.run.seed,
+                run_start: clock.start_mark(),
                 limits: VuLimits::default(),
+                is_isolated: scenario.isolation == Isolation::Iteration,
             };
             Ok(WorkSeed::Guest(Arc::new(work), job.plan.run.guest_thread))
         }
         (Work::Guest { file, .. }, None) => bail!("the guest `{file}` was not loaded"),
     }
+}
+
+/// Deferred checks may keep half of what all bodies may be: the other half is for responses that are still on their way.
+fn queue(plan: &Plan) -> Arc<Queue> {
+    let limits = &plan.limits;
+    Queue::new(
+        limits.deferred_checks,
+        limits.bodies_bytes / 2,
+        plan.run.deferred_queue,
+    )
+}
+
+/// How many judges a run has: one for each CPU, since they run when nobody else does.
+pub fn judge_count() -> usize {
+    affinity::allowed_cpus().len()
+}
+
+/// The judges of a run.
+pub(super) fn judges(seeds: &[Seed]) -> Option<Judges> {
+    let seed = seeds.first()?;
+    let WorkSeed::Guest(work, _) = &seed.work else {
+        return None;
+    };
+    let recorders = (0..judge_count()).map(|_| {
+        Recorder::new(
+            seed.max_series,
+            &seed.scenario,
+            seed.tags.clone(),
+            Some(work.registry.clone()),
+        )
+    });
+    Judges::new(work, recorders.collect())
 }
 
 fn native_request(quick: &QuickRequest) -> anyhow::Result<Request> {

@@ -3,12 +3,18 @@
 //! It begins on the guest thread, where the instance is made, and may be moved between two polls. See [`crate::mailbox`].
 
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::sync::Arc;
 
-use nettare_core::sample::Arrival;
-use nettare_vm::{Guest, Host, HttpRequest, LogLevel, Record, Registry, Vu, VuLimits, VuSetup};
+use futures_util::future::BoxFuture;
+use nettare_core::sample::{Arrival, SkipReason};
+use nettare_vm::{
+    Deferred, DeferredCheck, Guest, Host, HttpRequest, LogLevel, Record, Registry, RunStart, Vu,
+    VuLimits, VuSetup,
+};
 
 use crate::clock::RunClock;
+use crate::judge::Queue;
 use crate::mailbox::{Ended, Mailbox, Nap, Next, Place, Reply, ToIo, hop};
 
 /// The doors of one virtual user: its mailbox.
@@ -16,6 +22,8 @@ pub(crate) struct Doors {
     mailbox: Arc<Mailbox>,
     /// Handed over with the next message, so that the lock is taken once for both.
     records: Vec<Record>,
+    /// Where deferred checks go.
+    judges: Option<Arc<Queue>>,
 }
 
 impl Host for Doors {
@@ -30,6 +38,13 @@ impl Host for Doors {
     fn sleep(&mut self, nanoseconds: u64) -> Nap {
         self.mailbox.post_records(&mut self.records);
         self.mailbox.sleep(nanoseconds)
+    }
+
+    fn defer(&mut self, check: DeferredCheck) -> BoxFuture<'static, Result<(), SkipReason>> {
+        match &self.judges {
+            Some(queue) => Box::pin(queue.push(check)),
+            None => Box::pin(ready(Err(SkipReason::Stop))),
+        }
     }
 
     fn abort(&mut self, why: String) {
@@ -53,7 +68,13 @@ pub(crate) struct GuestWork {
     pub(crate) scenario: u32,
     pub(crate) env: Arc<BTreeMap<String, String>>,
     pub(crate) seed: u64,
+    pub(crate) run_start: RunStart,
     pub(crate) limits: VuLimits,
+    pub(crate) deferred: Deferred,
+    /// Where deferred checks go; none when the guest has none.
+    pub(crate) judges: Option<Arc<Queue>>,
+    /// A new instance for each iteration.
+    pub(crate) is_isolated: bool,
 }
 
 /// What a guest's half is for.
@@ -74,7 +95,7 @@ pub(crate) enum Life {
 
 /// Makes the instance, lives its life, and reports to the mailbox.
 pub(crate) async fn live(work: Arc<GuestWork>, mailbox: Arc<Mailbox>, clock: RunClock, life: Life) {
-    let mut vu = match make(&work, &mailbox, &clock).await {
+    let mut vu = match make(&work, &mailbox).await {
         Ok(vu) => vu,
         Err(why) => {
             mailbox.post(match life {
@@ -85,7 +106,9 @@ pub(crate) async fn live(work: Arc<GuestWork>, mailbox: Arc<Mailbox>, clock: Run
         }
     };
     match life {
-        Life::Iterate { data } => iterate(&mut vu, &mailbox, &clock, &data).await,
+        Life::Iterate { data } => {
+            iterate(&mut vu, &mailbox, &clock, &data, work.is_isolated).await;
+        }
         Life::Setup => {
             let result = vu.setup().await.map_err(|failure| failure.to_string());
             finish_hook(&mut vu, &mailbox, result);
@@ -101,23 +124,21 @@ pub(crate) async fn live(work: Arc<GuestWork>, mailbox: Arc<Mailbox>, clock: Run
     }
 }
 
-async fn make(
-    work: &GuestWork,
-    mailbox: &Arc<Mailbox>,
-    clock: &RunClock,
-) -> Result<Vu<Doors>, String> {
+async fn make(work: &GuestWork, mailbox: &Arc<Mailbox>) -> Result<Vu<Doors>, String> {
     let setup = VuSetup {
         id: mailbox.vu,
         scenario: work.scenario,
         host: Doors {
             mailbox: mailbox.clone(),
             records: Vec::new(),
+            judges: work.judges.clone(),
         },
         registry: work.registry.clone(),
         env: work.env.clone(),
         seed: work.seed,
-        run_start: clock.start_mark(),
+        run_start: work.run_start.clone(),
         limits: work.limits,
+        deferred: work.deferred.clone(),
     };
     let vu = Vu::new(&work.guest, setup)
         .await
@@ -131,7 +152,13 @@ fn finish_hook(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, result: Result<Vec<u8
     mailbox.post(ToIo::HookDone(result));
 }
 
-async fn iterate(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, clock: &RunClock, data: &[u8]) {
+async fn iterate(
+    vu: &mut Vu<Doors>,
+    mailbox: &Arc<Mailbox>,
+    clock: &RunClock,
+    data: &[u8],
+    is_isolated: bool,
+) {
     let ready = vu.init(data).await.map_err(|failure| failure.to_string());
     let lost = ready.is_err();
     mailbox.post_records(vu.host_mut().records());
@@ -151,7 +178,8 @@ async fn iterate(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, clock: &RunClock, d
         let ended_ns = clock.now_ns();
         // The end is told last: from then on the virtual user counts as free.
         // An interrupted guest has lost its instance, and at the run's end needs none.
-        let renewed = if end.needs_new_instance && !mailbox.is_cancelled() {
+        let needs_new_instance = end.needs_new_instance || is_isolated;
+        let renewed = if needs_new_instance && !mailbox.is_cancelled() {
             renew(vu, mailbox, data).await
         } else {
             Ok(())
@@ -172,7 +200,7 @@ async fn iterate(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, clock: &RunClock, d
     mailbox.post(ToIo::Closed);
 }
 
-/// A trap killed the instance: makes another, on the guest thread, and initialises it.
+/// A trap killed the instance, or each iteration has its own: makes another, on the guest thread, and initialises it.
 async fn renew(vu: &mut Vu<Doors>, mailbox: &Arc<Mailbox>, data: &[u8]) -> Result<(), String> {
     let place = mailbox.place();
     hop(mailbox, Place::Split).await;

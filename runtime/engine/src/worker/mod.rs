@@ -33,7 +33,7 @@ use tokio::sync::Notify;
 use crate::clock::{self, RunClock};
 use crate::mailbox::{Ended, Mailbox, Outbox, Parcel};
 use crate::placement::Placement;
-use crate::recorder::{CallLabels, IterationNotes, Recorder};
+use crate::recorder::{CallLabels, IterationNotes, Recorder, ScenarioCost};
 use crate::turn::GuestThreadSender;
 use guest::{GuestWork, Life};
 use native::NativeWork;
@@ -97,6 +97,8 @@ pub(crate) enum News {
     Log(u32, LogLevel, String),
     /// An iteration failed, and why.
     IterationFailed(String),
+    /// A judge has ended.
+    JudgeEnded,
     /// Something the user should know.
     Warning(String),
     /// The worker cannot go on.
@@ -250,7 +252,7 @@ impl Worker {
         outcome: IterationOutcome,
         began_ns: u64,
         ended_ns: u64,
-        scenario_cpu_ns: Option<u64>,
+        cost: ScenarioCost,
     ) {
         let Some(started) = port.end() else { return };
         let outcome = if port.is_cancelled() {
@@ -259,7 +261,7 @@ impl Worker {
             outcome
         };
         self.recorder
-            .iteration(&started, outcome, began_ns, ended_ns, scenario_cpu_ns);
+            .iteration(&started, outcome, began_ns, ended_ns, cost);
         self.event(Event::IterationEnded {
             vu: port.vu,
             outcome,
@@ -279,7 +281,10 @@ impl Worker {
             end.outcome,
             ended.started_ns,
             ended.ended_ns,
-            end.scenario_cpu_ns,
+            ScenarioCost {
+                cpu_ns: end.scenario_cpu_ns,
+                instructions: end.scenario_instructions,
+            },
         );
     }
 
@@ -431,6 +436,12 @@ impl Worker {
     fn cancel(self: &Rc<Self>, vu: u32) {
         let Some(port) = self.port(vu) else { return };
         port.cancel();
+        // Virtual users are cut short at the run's end alone: from now on nobody waits for the judges.
+        if let VuWork::Guest { work, .. } = &self.work
+            && let Some(queue) = &work.judges
+        {
+            queue.hurry();
+        }
         let worker = self.clone();
         tokio::task::spawn_local(async move {
             let now_ns = clock::monotonic_ns();
@@ -444,7 +455,8 @@ impl Worker {
                     "virtual user {vu} did not end when it was interrupted"
                 )));
                 let now_ns = worker.clock.now_ns();
-                worker.iteration_ended(&port, IterationOutcome::Interrupted, now_ns, now_ns, None);
+                let (outcome, cost) = (IterationOutcome::Interrupted, ScenarioCost::default());
+                worker.iteration_ended(&port, outcome, now_ns, now_ns, cost);
             }
         });
     }

@@ -10,7 +10,7 @@ use nettare_core::stats::SeriesId;
 use nettare_net::{Request, Session};
 
 use crate::clock;
-use crate::recorder::CallLabels;
+use crate::recorder::{CallLabels, ScenarioCost};
 use crate::worker::Worker;
 use crate::worker::port::Port;
 
@@ -28,7 +28,8 @@ pub(crate) async fn live(worker: Rc<Worker>, port: Rc<Port>, work: Rc<NativeWork
         let began_ns = worker.clock.now_ns();
         let end = iterate(&worker, &port, &session, &work).await;
         session.end_iteration();
-        worker.iteration_ended(&port, end.outcome(), began_ns, worker.clock.now_ns(), None);
+        let (ended_ns, cost) = (worker.clock.now_ns(), ScenarioCost::default());
+        worker.iteration_ended(&port, end.outcome(), began_ns, ended_ns, cost);
         // A call that fails before any I/O is never pending: without this, a virtual user whose every call its own side
         // refuses would keep the thread for ever.
         if end == End::CallFailed {

@@ -13,6 +13,7 @@ use nettare_core::plan::{GuestThread as Policy, Scenario};
 use nettare_core::sched::Scheduler;
 use nettare_core::segment::Segment;
 use nettare_net::{Client, Request, Shared};
+use nettare_vm::preemption;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -97,6 +98,8 @@ fn run(seed: &Seed, mut orders: UnboundedReceiver<Order>, news: NewsSender) -> i
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder
         .enable_all()
+        .on_thread_park(preemption::parks)
+        .on_thread_unpark(preemption::unparks)
         .build_local(tokio::runtime::LocalOptions::default())?;
     let outbox = Arc::new(Outbox::default());
     let guests = guest_thread(seed, &outbox)?;

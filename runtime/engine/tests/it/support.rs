@@ -18,6 +18,7 @@ pub(crate) fn plan_of(work: Work, executor: Executor, workers: u32) -> Plan {
         work,
         executor,
         graceful_stop_ns: 30 * SECOND_NS,
+        isolation: Default::default(),
         env: Default::default(),
         tags: Default::default(),
     };

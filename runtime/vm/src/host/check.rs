@@ -1,16 +1,17 @@
 //! Interface `check`: assertions, and the scopes their CPU is charged to.
 
 use bytes::Bytes;
+use nettare_core::sample::{CheckMode, SkipReason};
 use wasmtime::component::{Linker, Resource, WasmStr};
 
 use crate::contract::interface;
+use crate::doors::DeferredCheck;
 use crate::host::values::WitError;
-use crate::host::{Context, Response};
+use crate::host::{Context, Response, wait_for};
+use crate::meter;
 use crate::record::Record;
 use crate::registry::NO_NUMBER;
-use crate::state::State;
-
-const NOT_BUILT: &str = "deferred checks are not built into this version; check the response here";
+use crate::state::{Phase, State};
 
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut check = linker.instance(&interface("check"))?;
@@ -33,13 +34,7 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             Ok(())
         },
     )?;
-    check.func_wrap(
-        "defer",
-        |mut store: Context<'_>, (_, response, _): (u32, Resource<Response>, Bytes)| {
-            store.data_mut().table.delete(response)?;
-            Ok((Result::<(), WitError>::Err(WitError::denied(NOT_BUILT)),))
-        },
-    )
+    check.func_wrap_async("defer", |store, params| Box::new(defer(store, params)))
 }
 
 fn register(mut store: Context<'_>, (name,): (WasmStr,)) -> wasmtime::Result<(u32,)> {
@@ -79,12 +74,15 @@ fn end(state: &mut State, check: u32, passed: bool) -> bool {
         state.misuse("check-not-ended");
     }
     let group = state.group();
+    let mode = match closed.by_host {
+        true => CheckMode::Host,
+        false => CheckMode::Inline,
+    };
+    let sample = closed.sample(passed, mode, None);
     state.record(Record::Check {
         check,
         group,
-        passed,
-        cpu_ns: closed.cpu_ns,
-        body_bytes: closed.body_bytes,
+        sample,
     });
     true
 }
@@ -94,4 +92,63 @@ fn fail(state: &mut State, check: u32, mut why: String) {
         crate::host::log::cut(&mut why, state.limits.name_bytes);
         state.record(Record::CheckWhy { check, why });
     }
+}
+
+/// Hands a response to the judges, and waits where there is no room for it and the plan says to wait.
+async fn defer(
+    mut store: Context<'_>,
+    (index, response, context): (u32, Resource<Response>, Bytes),
+) -> wasmtime::Result<(Result<(), WitError>,)> {
+    let state = store.data_mut();
+    let response = state.table.delete(response)?;
+    let check = match deferrable(state, index) {
+        Ok(check) => check,
+        Err(error) => return Ok((Err(error),)),
+    };
+    let group = state.group();
+    if !state.draw_deferral() {
+        state.record(Record::CheckSkipped {
+            check,
+            group,
+            reason: SkipReason::Sampled,
+        });
+        return Ok((Ok(()),));
+    }
+    let deferred = DeferredCheck {
+        check,
+        index,
+        group,
+        tags: state.tags.list.as_slice().into(),
+        response,
+        context,
+        deferred_ns: meter::monotonic_ns(),
+    };
+    let room = state.doors.defer(deferred);
+    if let Err(reason) = wait_for(&mut store, room).await {
+        let state = store.data_mut();
+        state.was_cancelled |= reason == SkipReason::Stop;
+        state.record(Record::CheckSkipped {
+            check,
+            group,
+            reason,
+        });
+    }
+    Ok((Ok(()),))
+}
+
+/// The number of a deferred check, if this guest may defer it now.
+fn deferrable(state: &mut State, index: u32) -> Result<u32, WitError> {
+    if state.phase != Phase::Live {
+        return Err(state.phase.denies("defer a check"));
+    }
+    let known = usize::try_from(index)
+        .ok()
+        .and_then(|index| state.deferred.checks.get(index).copied());
+    known.ok_or_else(|| {
+        state.misuse("deferred-check-unknown");
+        let count = state.deferred.checks.len();
+        WitError::invalid(format!(
+            "there is no deferred check {index}: `describe` names {count}, and the guest has to export `judge`"
+        ))
+    })
 }

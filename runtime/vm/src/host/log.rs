@@ -31,7 +31,7 @@ fn write(state: &mut State, level: WitLevel, mut message: String) {
 }
 
 /// Cuts a text to so many bytes, between two characters; whether it was longer.
-pub(super) fn cut(text: &mut String, bytes: u32) -> bool {
+pub(crate) fn cut(text: &mut String, bytes: u32) -> bool {
     let limit = usize::try_from(bytes).unwrap_or(usize::MAX);
     let is_longer = text.len() > limit;
     if is_longer {

@@ -25,7 +25,8 @@ use crate::epoch;
 use crate::state::State;
 
 pub(crate) use self::http::Response;
-pub(crate) use values::{WitArrival, WitDescription};
+pub(crate) use log::cut;
+pub(crate) use values::{WitArrival, WitDescription, WitError};
 
 type Context<'a> = StoreContextMut<'a, State>;
 

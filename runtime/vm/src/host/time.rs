@@ -23,8 +23,9 @@ async fn sleep(
     mut store: Context<'_>,
     (nanoseconds,): (u64,),
 ) -> wasmtime::Result<(Result<(), WitError>,)> {
-    if store.data().phase == Phase::Describe {
-        return Ok((Err(WitError::denied("`describe` cannot sleep")),));
+    let phase = store.data().phase;
+    if phase != Phase::Live {
+        return Ok((Err(phase.denies("sleep")),));
     }
     let slept = store.data_mut().doors.sleep(nanoseconds);
     let slept = wait_for(&mut store, slept).await;

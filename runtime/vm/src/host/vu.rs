@@ -99,7 +99,7 @@ fn tag(state: &mut State, key: String, value: String) {
 }
 
 fn abort(state: &mut State, mut why: String) {
-    if state.phase == Phase::Describe {
+    if state.phase != Phase::Live {
         return;
     }
     crate::host::log::cut(&mut why, state.limits.log_line_bytes);

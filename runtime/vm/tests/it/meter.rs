@@ -9,9 +9,9 @@ fn cpu(records: &[Record], check: u32) -> f64 {
     let times = records.iter().filter_map(|record| match record {
         Record::Check {
             check: other,
-            cpu_ns: Some(ns),
+            sample,
             ..
-        } if *other == check => Some(*ns as f64),
+        } if *other == check => sample.cpu_ns.map(|ns| ns as f64),
         _ => None,
     });
     times.sum()
@@ -115,7 +115,7 @@ fn a_question_answered_by_the_host_is_the_checks_own_cost() {
         "outside a check the host's work is the host's"
     );
     let looked_at = records.iter().map(|record| match record {
-        Record::Check { body_bytes, .. } => *body_bytes,
+        Record::Check { sample, .. } => sample.body_bytes,
         _ => 0,
     });
     assert_eq!(looked_at.sum::<u64>(), 8 << 20);
@@ -147,9 +147,9 @@ fn without_a_meter_there_are_no_figures_but_budgets_hold() {
         .filter(|record| matches!(record, Record::Check { .. }))
         .collect();
     assert!(
-        checks
-            .iter()
-            .all(|record| matches!(record, Record::Check { cpu_ns: None, .. })),
+        checks.iter().all(
+            |record| matches!(record, Record::Check { sample, .. } if sample.cpu_ns.is_none())
+        ),
         "{checks:?}"
     );
     let endless = Stage::of(

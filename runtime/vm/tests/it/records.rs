@@ -28,12 +28,10 @@ fn checks_are_recorded_with_their_group_and_what_they_looked_at() {
             Record::Check {
                 check,
                 group,
-                passed,
-                cpu_ns,
-                body_bytes,
+                sample,
             } => {
-                assert!(cpu_ns.is_some());
-                Some((*check, *group, *passed, *body_bytes))
+                assert!(sample.cpu_ns.is_some());
+                Some((*check, *group, sample.passed, sample.body_bytes))
             }
             _ => None,
         })
@@ -64,7 +62,7 @@ fn checks_nest_and_a_forgotten_inner_one_is_misuse() {
     let checks: Vec<_> = records
         .iter()
         .filter_map(|record| match record {
-            Record::Check { check, passed, .. } => Some((*check, *passed)),
+            Record::Check { check, sample, .. } => Some((*check, sample.passed)),
             _ => None,
         })
         .collect();

@@ -197,6 +197,7 @@ impl Stage {
             seed: self.seed,
             run_start: started(),
             limits: self.limits,
+            deferred: Default::default(),
         }
     }
 

@@ -7,19 +7,19 @@ const EVERY_KEY: &str = r#"{
     "run": {
         "allow-hosts": ["shop.example"], "env": { "TARGET": "https://shop.example" }, "tags": { "team": "payments" },
         "connections": "per-request", "graceful-stop": "5s", "seed": 3, "workers": 2, "guest-thread": "split",
-        "meter": "off", "timestamps": "kernel", "http": "http2", "timeout": "2s", "max-redirects": 1,
+        "meter": "off", "deferred-queue": "skip", "check-sample": 0.5, "timestamps": "kernel", "http": "http2", "timeout": "2s", "max-redirects": 1,
         "user-agent": "me", "insecure-skip-tls-verify": true, "abort-unanswered": "never"
     },
     "scenarios": { "checkout": {
         "file": "a.wasm", "name": "b", "executor": "constant-arrival-rate", "rate": 50, "time-unit": "1m",
-        "duration": "5m", "pre-allocated-vus": 1, "max-vus": 2, "graceful-stop": "1s", "isolation": "vu",
+        "duration": "5m", "pre-allocated-vus": 1, "max-vus": 2, "graceful-stop": "1s", "isolation": "iteration",
         "env": { "SKU": "42" }, "tags": { "team": "orders" }
     } },
     "thresholds": {
         "http_req_duration": ["p(95)<200", { "check": "p(99)<500ms", "abort-on-fail": true, "delay-abort-eval": "10s" }]
     },
     "limits": {
-        "guest-memory": "1MiB", "guest-cpu": "1s", "body": "2MB", "bodies": 3000000, "series": 4, "log-lines": 5
+        "guest-memory": "1MiB", "guest-cpu": "1s", "body": "2MB", "bodies": 3000000, "deferred-checks": 6, "series": 4, "log-lines": 5
     }
 }"#;
 
@@ -45,6 +45,10 @@ fn every_key_of_the_run_is_read() {
         (GuestThread::Split, Meter::Off)
     );
     assert_eq!(
+        (run.deferred_queue, run.check_sample),
+        (DeferredQueue::Skip, 0.5)
+    );
+    assert_eq!(
         (run.timestamps, run.http),
         (Timestamps::Kernel, HttpVersions::Http2)
     );
@@ -67,9 +71,11 @@ fn every_key_of_the_scenario_is_read() {
         work,
         name,
         graceful_stop_ns,
+        isolation,
         env,
         tags,
     } = &scenarios[0];
+    assert_eq!(*isolation, Isolation::Iteration);
     let rate = Rate {
         arrivals: 50,
         per_ns: MINUTE_NS,
@@ -174,18 +180,10 @@ fn what_comes_later_says_so() {
             r#"{ "data": { "users": { "file": "users.csv" } } }"#.to_owned(),
             "`data`",
         ),
-        (
-            r#"{ "run": { "deferred-queue": "wait" } }"#.to_owned(),
-            "`deferred-queue`",
-        ),
         (r#"{ "run": { "deny": ["tcp"] } }"#.to_owned(), "`deny`"),
         (
             r#"{ "run": { "connections": "shared:8" } }"#.to_owned(),
             "`shared:8`",
-        ),
-        (
-            r#"{ "run": { "meter": "instructions" } }"#.to_owned(),
-            "`instructions`",
         ),
         (
             scenario_with("executor", "\"ramping-vus\""),
@@ -201,7 +199,6 @@ fn what_comes_later_says_so() {
         (scenario_with("sweep", "{}"), "`sweep`"),
         (scenario_with("start-time", "\"1s\""), "`start-time`"),
         (scenario_with("cookies", "\"vu\""), "`cookies`"),
-        (scenario_with("isolation", "\"iteration\""), "`iteration`"),
         (
             scenario_with("min-iteration-duration", "\"1s\""),
             "`min-iteration-duration`",

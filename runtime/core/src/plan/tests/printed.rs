@@ -76,6 +76,7 @@ fn any_run() -> impl Strategy<Value = RunOptions> {
         any_of(Meter::ALL),
         any_of(Timestamps::ALL),
         any_of(HttpVersions::ALL),
+        any_of(DeferredQueue::ALL),
     );
     let numbers = (
         0..=Defaults::MAX_SEED,
@@ -105,6 +106,8 @@ fn any_run() -> impl Strategy<Value = RunOptions> {
             workers: numbers.1,
             guest_thread: words.1,
             meter: words.2,
+            deferred_queue: words.5,
+            check_sample: f64::from(numbers.3 % 1001) / 1000.0,
             timestamps: words.3,
             http: words.4,
             timeout_ns: numbers.2,
@@ -131,6 +134,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
                 guest_cpu_ns,
                 body_bytes,
                 bodies_bytes: body_bytes + u64::from(more),
+                deferred_checks: u64::from(series),
                 series,
                 log_lines,
             },
@@ -195,15 +199,17 @@ fn any_plan(work: impl Strategy<Value = Work>) -> impl Strategy<Value = Plan> {
         work,
         any_executor(),
         0u64..1 << 50,
+        any_of(Isolation::ALL),
         any_entries(),
         any_entries(),
     )
         .prop_map(
-            |(name, work, executor, graceful_stop_ns, env, tags)| Scenario {
+            |(name, work, executor, graceful_stop_ns, isolation, env, tags)| Scenario {
                 name,
                 work,
                 executor,
                 graceful_stop_ns,
+                isolation,
                 env,
                 tags,
             },

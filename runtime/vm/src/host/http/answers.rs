@@ -1,16 +1,15 @@
-//! The functions of a guest on a response: facts about it, and questions about its body.
+//! The functions of a guest on a response: facts about it, and its body or parts of it.
 
 use bytes::Bytes;
 use wasmtime::Result;
-use wasmtime::component::{LinkerInstance, Resource, WasmList, WasmStr};
+use wasmtime::component::{LinkerInstance, Resource, WasmStr};
 
 use crate::host::Context;
 use crate::host::http::response::Response;
-use crate::host::http::{Answer, JsonPath, Pattern, push};
-use crate::host::values::{WitError, WitTiming};
+use crate::host::http::{Answer, push};
+use crate::host::values::WitTiming;
+use crate::scopes::Looker;
 use crate::state::State;
-
-const NOT_BUILT: &str = "questions by pattern and by JSON path are not built into this version; use `contains`, or `text`";
 
 pub(super) fn link_facts(http: &mut LinkerInstance<'_, State>) -> Result<()> {
     http.func_wrap(
@@ -59,44 +58,9 @@ pub(super) fn link_facts(http: &mut LinkerInstance<'_, State>) -> Result<()> {
     )
 }
 
-pub(super) fn link_questions(http: &mut LinkerInstance<'_, State>) -> Result<()> {
+pub(super) fn link_contents(http: &mut LinkerInstance<'_, State>) -> Result<()> {
     http.func_wrap("[method]response.bytes", bytes)?;
-    http.func_wrap("[method]response.text", text)?;
-    http.func_wrap("[method]response.contains", contains)?;
-    http.func_wrap(
-        "[method]response.matches",
-        |_: Context<'_>, _: (Resource<Response>, Resource<Pattern>)| {
-            Ok((Answer::<bool>::Err(WitError::denied(NOT_BUILT)),))
-        },
-    )?;
-    http.func_wrap(
-        "[method]response.capture",
-        |_: Context<'_>, _: (Resource<Response>, Resource<Pattern>)| {
-            Ok((Answer::<Option<String>>::Err(WitError::denied(NOT_BUILT)),))
-        },
-    )?;
-    http.func_wrap(
-        "[method]response.json",
-        |_: Context<'_>, _: (Resource<Response>, Resource<JsonPath>)| {
-            Ok((Answer::<Vec<String>>::Err(WitError::denied(NOT_BUILT)),))
-        },
-    )?;
-    http.func_wrap(
-        "[static]pattern.compile",
-        |_: Context<'_>, (_,): (WasmStr,)| {
-            Ok((Answer::<Resource<Pattern>>::Err(WitError::denied(
-                NOT_BUILT,
-            )),))
-        },
-    )?;
-    http.func_wrap(
-        "[static]json-path.compile",
-        |_: Context<'_>, (_,): (WasmStr,)| {
-            Ok((Answer::<Resource<JsonPath>>::Err(WitError::denied(
-                NOT_BUILT,
-            )),))
-        },
-    )
+    http.func_wrap("[method]response.text", text)
 }
 
 fn bytes(
@@ -118,23 +82,14 @@ fn text(mut store: Context<'_>, (this,): (Resource<Response>,)) -> Result<(Answe
     Ok((text,))
 }
 
-fn contains(
-    mut store: Context<'_>,
-    (this, needle): (Resource<Response>, WasmList<u8>),
-) -> Result<(Answer<bool>,)> {
-    let answer = response(&store, &this)?.contains(needle.as_le_slice(&store));
-    let length = response(&store, &this)?.body().map_or(0, Bytes::len);
-    looked_at(&mut store, length);
-    Ok((answer,))
-}
-
 fn looked_at(store: &mut Context<'_>, bytes: usize) {
-    store
-        .data_mut()
-        .meter
-        .looked_at(u64::try_from(bytes).unwrap_or(u64::MAX));
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    store.data_mut().meter.looked_at(bytes, Looker::Guest);
 }
 
-fn response<'a>(store: &'a Context<'_>, this: &Resource<Response>) -> Result<&'a Response> {
+pub(super) fn response<'a>(
+    store: &'a Context<'_>,
+    this: &Resource<Response>,
+) -> Result<&'a Response> {
     Ok(store.data().table.get(this)?)
 }

@@ -14,7 +14,6 @@ use crate::host::http::pending::{self, Pending};
 use crate::host::http::request::{self, Request};
 use crate::host::http::response::Response;
 use crate::host::http::{Answer, push};
-use crate::host::values::WitError;
 use crate::host::{Context, wait, wait_for};
 use crate::meter;
 use crate::record::Record;
@@ -68,10 +67,8 @@ fn start(mut store: Context<'_>, (this,): (Resource<Request>,)) -> Result<(Resou
 
 /// What is to be sent, unless it cannot be.
 fn prepare(state: &mut State, request: &Resource<Request>) -> Result<Answer<Arc<HttpRequest>>> {
-    if state.phase == Phase::Describe {
-        return Ok(Err(WitError::denied(
-            "`describe` cannot send: it is asked before the run, for nothing but words",
-        )));
+    if state.phase != Phase::Live {
+        return Ok(Err(state.phase.denies("send")));
     }
     let ready = request::ready(state, request)?;
     if let Err(error) = &ready {

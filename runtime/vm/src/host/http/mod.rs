@@ -7,6 +7,7 @@ mod answers;
 mod body;
 mod calls;
 mod pending;
+mod questions;
 mod request;
 mod response;
 mod setters;
@@ -20,12 +21,9 @@ use crate::limits::Stop;
 use crate::state::State;
 
 use pending::Pending;
+use questions::{JsonPath, Pattern};
 use request::Request;
 pub(crate) use response::Response;
-
-/// `http.pattern` and `http.json-path`: this version makes none.
-struct Pattern;
-struct JsonPath;
 
 type Answer<T> = Result<T, WitError>;
 
@@ -59,7 +57,8 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     setters::link(&mut http)?;
     calls::link(&mut http)?;
     answers::link_facts(&mut http)?;
-    answers::link_questions(&mut http)
+    answers::link_contents(&mut http)?;
+    questions::link(&mut http)
 }
 
 fn push<T: Send + 'static>(state: &mut State, entry: T) -> wasmtime::Result<Resource<T>> {

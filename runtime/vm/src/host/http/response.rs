@@ -1,13 +1,14 @@
 //! `http.response`: what came back. The body stays here; the guest asks for parts of it, or about it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use nettare_core::sample::{CallTiming, Failure};
+use serde_json::Value;
 
 use crate::doors::HttpResponse;
 use crate::host::http::body;
-use crate::host::values::{WitError, WitTiming};
+use crate::host::values::{WitError, WitErrorKind, WitTiming};
 
 /// A guest's response. Handles share what is in it.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct Response(Arc<Parts>);
 struct Parts {
     response: HttpResponse,
     timing: WitTiming,
+    /// The body as JSON, once somebody has asked: a check that asks by several paths parses once. Gone with the last handle.
+    json: OnceLock<Result<Value, WitError>>,
 }
 
 impl Response {
@@ -24,6 +27,7 @@ impl Response {
         Response(Arc::new(Parts {
             response,
             timing: WitTiming::new(timing, gross_ns),
+            json: OnceLock::new(),
         }))
     }
 
@@ -101,6 +105,21 @@ impl Response {
 
     pub(crate) fn text(&self) -> Result<String, WitError> {
         body::text(self.body()?, self.header("content-type"))
+    }
+
+    /// The body as JSON (RFC 8259).
+    pub(crate) fn json(&self) -> Result<&Value, WitError> {
+        let parse = || {
+            serde_json::from_slice(self.body()?).map_err(|error| {
+                let why = format!("the body is not JSON: {error}");
+                WitError::new(WitErrorKind::Decode, why)
+            })
+        };
+        self.0
+            .json
+            .get_or_init(parse)
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     pub(crate) fn contains(&self, needle: &[u8]) -> Result<bool, WitError> {
