@@ -4,6 +4,7 @@
 //! And the demo: the guest that the binary carries is the one in `examples`.
 
 mod canned;
+mod catalog;
 mod checkout;
 mod hello;
 mod shop;

@@ -3,11 +3,13 @@
 //! - [`counts`]: what the report says was sent is what the server saw.
 //! - [`hooks`]: requests outside of iterations.
 //! - [`languages`]: a scenario is the same in whatever language.
+//! - [`metering`]: CPU time is charged to whoever used it.
 //! - [`stop`]: a run that is stopped, at whatever moment, says truly how far it got.
 //! - [`surroundings`]: what a run does not depend on.
 
 mod counts;
 mod hooks;
 mod languages;
+mod metering;
 mod stop;
 mod surroundings;

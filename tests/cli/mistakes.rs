@@ -81,9 +81,19 @@ const COMMAND_LINES: &[(&str, i32, &[&str])] = &[
         &["run", "idle.wasm", "--connections", "shared:4"],
     ),
     (
-        "a meter of a later version",
+        "a meter there is not",
         2,
-        &["run", "idle.wasm", "--meter", "instructions"],
+        &["run", "idle.wasm", "--meter", "watts"],
+    ),
+    (
+        "a share that is none",
+        2,
+        &["run", "idle.wasm", "--check-sample", "2"],
+    ),
+    (
+        "a queue of an unknown kind",
+        2,
+        &["run", "idle.wasm", "--deferred-queue", "drop"],
     ),
     (
         "a report of a later version",

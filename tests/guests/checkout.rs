@@ -1,4 +1,4 @@
-//! The checkout scenario, and the demo that is made of it.
+//! The checkout scenario.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,6 @@ use nettare_vm::HttpRequest;
 use super::canned::{Seen, run};
 use super::shop;
 use crate::support::guests::guest;
-
-/// What `nettare demo` runs.
-const DEMO: &[u8] = include_bytes!("../../runtime/cli/assets/demo.wasm");
-
-/// What the binary may carry for the demo's sake.
-const DEMO_LIMIT_BYTES: usize = 200 * 1024;
 
 const TARGET: (&str, &str) = ("TARGET", "http://shop.example");
 
@@ -83,20 +77,5 @@ fn a_server_error_fails_the_iteration_with_its_place() {
     assert_eq!(
         seen.whys,
         ["protocol: http://shop.example/products?count=2000 answered 500"]
-    );
-}
-
-#[test]
-fn the_demo_of_the_binary_is_the_checkout_example() {
-    assert!(
-        DEMO.len() <= DEMO_LIMIT_BYTES,
-        "the demo has {} bytes",
-        DEMO.len()
-    );
-    let behaviour = |module: &[u8]| run(module, &[TARGET], 3, shop::answer);
-    assert_eq!(
-        behaviour(DEMO),
-        behaviour(&guest("checkout")),
-        "`cargo xtask guests --update-demo` checks in the present one"
     );
 }

@@ -51,6 +51,7 @@ fn order(quantity: &str) -> Value {
 fn catalog(count: u32) -> Value {
     let description = "A thing that is well made, for long evenings by the river. ".repeat(5);
     let product = |number| {
+        let description = format!("Thing {number}. {description}");
         json!({
             "id": format!("p-{number}"), "name": format!("Thing {number}"), "price_cents": PRICE_CENTS,
             "stock": 3, "tags": ["garden", "new"], "description": description,

@@ -72,6 +72,14 @@ impl Report {
         total.unwrap_or_else(|| panic!("the report has no total of `{name}`"))
     }
 
+    /// The check of that name.
+    #[track_caller]
+    pub(crate) fn check(&self, name: &str) -> &Value {
+        let checks = self.value("/checks").as_array().expect("a list of checks");
+        let found = checks.iter().find(|check| check["name"] == name);
+        found.unwrap_or_else(|| panic!("the report has no check `{name}`: {checks:?}"))
+    }
+
     /// One figure of a metric's total, `p50` or `mean` or `value`.
     #[track_caller]
     pub(crate) fn figure(&self, metric: &str, figure: &str) -> f64 {

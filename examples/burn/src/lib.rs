@@ -1,4 +1,5 @@
-//! A check that takes a stated CPU time.
+//! Checks, and a scenario, that take stated CPU times: `BURN_US` in the check "burn", `AGAIN_US` in the check "burn again", `OWN_US` in
+//! the scenario itself. With `DEFER=1` the first is deferred, as "burn later".
 //!
 //! A guest cannot read its own CPU time, and the clock on the wall also goes on while others run. So the work is counted in rounds of
 //! a small calculation: `setup`, which runs alone, finds out how many of them a microsecond is worth, and every check does its number
@@ -7,11 +8,12 @@
 use std::hint::black_box;
 use std::time::{Duration, SystemTime};
 
-use nettare::{Context, Request, Result, check, env, time};
+use nettare::{Context, Request, Response, Result, check, env, time, vu};
 use serde::{Deserialize, Serialize};
 
 nettare::main! {
-    checks: ["burn"],
+    checks: ["burn", "burn again"],
+    deferred: [burn_later],
     setup: calibrate,
     init: Burner::prepare,
     scenarios: [burn],
@@ -35,6 +37,9 @@ struct Speed {
 struct Burner {
     url: String,
     rounds: u64,
+    rounds_again: u64,
+    rounds_of_its_own: u64,
+    defers: bool,
 }
 
 fn calibrate() -> Result<Speed> {
@@ -49,15 +54,29 @@ fn calibrate() -> Result<Speed> {
 
 impl Burner {
     fn prepare(speed: Speed) -> Result<Burner> {
-        let burn_us: f64 = env("BURN_US")?
-            .parse()
-            .context("BURN_US is a number of microseconds")?;
+        let rounds = |name| burden(name).map(|us| (us * speed.rounds_per_us) as u64);
         let url = env("TARGET")?;
-        warm_up(&url)?;
+        // Instances for deferred checks send nothing.
+        if vu::id() > 0 {
+            warm_up(&url)?;
+        }
         Ok(Burner {
             url,
-            rounds: (burn_us * speed.rounds_per_us) as u64,
+            rounds: rounds("BURN_US")?,
+            rounds_again: rounds("AGAIN_US")?,
+            rounds_of_its_own: rounds("OWN_US")?,
+            defers: env("DEFER").is_ok_and(|value| value == "1"),
         })
+    }
+}
+
+/// Microseconds by a variable; 0 when it is not given.
+fn burden(name: &str) -> Result<f64> {
+    match env(name) {
+        Ok(text) => text
+            .parse()
+            .context(format!("{name} is a number of microseconds")),
+        Err(_) => Ok(0.0),
     }
 }
 
@@ -72,11 +91,31 @@ fn warm_up(url: &str) -> Result {
 
 fn burn(burner: &mut Burner) -> Result {
     let response = Request::get(&burner.url).name("target").send()?;
-    check("burn", || {
-        spin(burner.rounds);
-        response.status() == 200
-    });
+    spin(burner.rounds_of_its_own / 2);
+    if burner.defers {
+        response.verify_with(burn_later, &burner.rounds)?;
+    } else {
+        check("burn", || {
+            spin(burner.rounds);
+            response.status() == 200
+        });
+    }
+    if burner.rounds_again > 0 {
+        check("burn again", || -> Result<bool> {
+            spin(burner.rounds_again / 2);
+            // Whoever waits in a check burns nothing, and others burn meanwhile.
+            let again = Request::get(&burner.url).name("again").send()?;
+            spin(burner.rounds_again - burner.rounds_again / 2);
+            Ok(again.status() == 200)
+        });
+    }
+    spin(burner.rounds_of_its_own - burner.rounds_of_its_own / 2);
     Ok(())
+}
+
+fn burn_later(response: &Response, rounds: u64) -> bool {
+    spin(rounds);
+    response.status() == 200
 }
 
 /// The clock on the wall: the run's own stands still until the run starts.
@@ -94,6 +133,8 @@ fn microseconds(duration: Duration) -> f64 {
 }
 
 /// xorshift: each round needs the one before, so neither compiler nor processor can shorten the way.
+/// It is not inlined: copies of a loop may differ in speed.
+#[inline(never)]
 fn spin(rounds: u64) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..rounds {
@@ -142,11 +183,14 @@ mod tests {
     }
 
     /// Whether the check passed on a response of this status.
-    fn passed(status: u16) -> bool {
+    fn passed(status: u16, defers: bool) -> bool {
         let host = Host::new().answer(move |_| Reply::status(status));
         let mut burner = Burner {
             url: "http://t/".to_owned(),
             rounds: 10,
+            rounds_again: 0,
+            rounds_of_its_own: 10,
+            defers,
         };
         let (result, seen) = host.run(|| burn(&mut burner));
         result.unwrap();
@@ -155,11 +199,11 @@ mod tests {
 
     #[test]
     fn the_check_passes_on_a_good_response() {
-        assert!(passed(200));
+        assert!(passed(200, false) && passed(200, true));
     }
 
     #[test]
     fn the_check_fails_on_a_bad_response() {
-        assert!(!passed(500));
+        assert!(!passed(500, false) && !passed(500, true));
     }
 }

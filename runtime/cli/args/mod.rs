@@ -10,6 +10,7 @@ mod quick;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nettare_core::plan::Rate;
 
 use crate::ui::Wishes;
 
@@ -139,12 +140,12 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct DemoArgs {
-    /// How long to run [default: what the scenario says itself].
+    /// How long each of the two runs is [default: 5s].
     #[arg(short, long, value_name = "DURATION", value_parser = values::positive_span, help_heading = "Load")]
     pub(crate) duration: Option<Span>,
-    /// Virtual users [default: what the scenario says itself].
-    #[arg(short = 'u', long, value_name = "N", value_parser = values::positive::<u32>, help_heading = "Load")]
-    pub(crate) vus: Option<u32>,
+    /// Arrivals in each run [default: half as many again as this machine can check].
+    #[arg(long, value_name = "RATE", value_parser = values::rate, help_heading = "Load")]
+    pub(crate) rate: Option<Rate>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

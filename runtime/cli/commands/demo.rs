@@ -1,57 +1,185 @@
-//! `nettare demo`: the demo scenario against the demo target, both on this machine, and the report explained.
+//! `nettare demo`: a story in two runs, both ends of it on this machine.
+//!
+//! A team's P90 was over three seconds while every server idled: their load generator was at 100 % CPU, because its script parsed each
+//! large response to assert on it. The first run is theirs; the second defers the same checks. What one check costs on this machine is
+//! found out before, so that the rate is too much for the first run wherever it is told.
 
 mod explain;
 
 use std::path::PathBuf;
 
-use nettare_core::plan::{Layers, Options};
+use nettare_core::plan::{Executor, Layers, Options, Plan, Rate};
+use nettare_engine::EndCause;
 use nettare_engine::net::TlsOptions;
 use nettare_target::TargetOptions;
 
 use crate::args::DemoArgs;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
-use crate::input::ScenarioBytes;
+use crate::input::{LoadedGuest, ScenarioBytes};
 use crate::machine;
 use crate::prepare::prepare_scenario;
 use crate::session::{Request, Session};
 use crate::ui::{self, Ui};
 
-/// The scenario, built from `examples/checkout`: part of the program, so that the demo needs no toolchain and no network.
+/// The scenarios, built from `examples/catalog`: part of the program, so that the demo needs no toolchain and no network.
 const SCENARIO: &[u8] = include_bytes!("../assets/demo.wasm");
+
+/// The only check there is.
+const CHECK: &str = "catalog valid";
+
+const DURATION_NS: u64 = 5_000_000_000;
+
+/// Iterations by which the cost of a check is found out. The first are dearer, as everywhere.
+const REHEARSALS: u64 = 30;
+
+/// The rate asks for so many times the CPU that checks can have.
+const OVERLOAD: f64 = 1.5;
+
+/// More would be more memory for bodies, and no better story.
+const MOST_WORKERS: u32 = 2;
 
 /// Runs it. The target answers on a thread of this process, which is fine to show a report, and not to measure a server by.
 pub(crate) fn demo(args: &DemoArgs, ui: &Ui) -> Result<u8, Failure> {
-    let session = Session::prepare(ui, &args.output.report)?;
+    let mut session = Session::prepare(ui, &args.output.report)?;
     let target = nettare_target::spawn(&TargetOptions::default())
         .or_fail_with(Cause::Plan, || "the demo target cannot be started")?;
     ui.note(&format!("the demo target listens on {}", target.url()));
-    let flags = Options {
-        vus: args.vus,
-        duration_ns: args.duration.map(|span| span.ns),
-        env: [("TARGET".to_owned(), target.url().to_owned())].into(),
-        ..Options::default()
+    let stage = Stage {
+        url: target.url().to_owned(),
+        duration_ns: args.duration.map_or(DURATION_NS, |span| span.ns),
+        workers: cpus().min(MOST_WORKERS),
+        seed: session.moment().seed(),
     };
-    let scenario = ScenarioBytes {
-        path: PathBuf::from("demo.wasm"),
-        bytes: SCENARIO.to_vec(),
+    let rate = match args.rate {
+        Some(rate) => rate,
+        None => stage.too_much(stage.check_ns(&session)?),
     };
-    let layers = Layers {
-        flags,
-        ..Layers::default()
-    };
-    let prepared = prepare_scenario(
-        &scenario,
-        layers,
-        &machine::defaults(session.moment().seed()),
-    )?;
-    let ended = session.execute(Request {
-        plan: prepared.resolved.plan,
-        guest: Some(prepared.guest),
-        tls: TlsOptions::default(),
-        allow_invalid: false,
-    })?;
-    ui::print(&explain::explain(&ended.report))
+    ui.note("first run: the virtual users check each response themselves");
+    let first = session.execute_first(stage.request("inline", rate)?)?;
+    if first.code == Cause::Signal.code() {
+        return Ok(first.code);
+    }
+    ui.note("second run: the same load, the same check, deferred");
+    let second = session.execute(stage.request("deferred", rate)?)?;
+    ui::print(&explain::explain(&first.report, &second.report))
         .or_fail_with(Cause::OutputLost, || "the explanation could not be printed")?;
-    Ok(ended.code)
+    Ok(second.code)
+}
+
+/// What both runs have in common.
+struct Stage {
+    url: String,
+    duration_ns: u64,
+    workers: u32,
+    seed: u64,
+}
+
+impl Stage {
+    /// CPU time of one check on this machine.
+    fn check_ns(&self, session: &Session<'_>) -> Result<f64, Failure> {
+        let (mut plan, guest) = self.plan("inline", Options::default())?;
+        plan.scenarios[0].executor = Executor::SharedIterations {
+            vus: 1,
+            iterations: REHEARSALS,
+            max_duration_ns: self.duration_ns,
+            rate: None,
+        };
+        let result = session.rehearse(plan, guest.guest)?;
+        if result.causes.contains(&EndCause::Signal) {
+            return Err(Failure::new(Cause::Signal, "a signal stopped the demo"));
+        }
+        let checks = result.totals.checks_by_name();
+        let cost = checks
+            .iter()
+            .find(|check| check.name == CHECK)
+            .and_then(|check| check.cpu.quantile(0.5))
+            .map(|ns| ns as f64);
+        let none = || {
+            Failure::new(
+                Cause::Plan,
+                "the demo's check could not be measured on this machine",
+            )
+        };
+        Ok(cost.ok_or_else(none)?.max(1.0))
+    }
+
+    /// More arrivals than this machine can check.
+    fn too_much(&self, check_ns: f64) -> Rate {
+        let per_second = f64::from(self.workers) * OVERLOAD * 1e9 / check_ns;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number of arrivals, rounded up to tens"
+        )]
+        let arrivals = (per_second / 10.0).ceil() as u64 * 10;
+        Rate {
+            arrivals,
+            per_ns: 1_000_000_000,
+        }
+    }
+
+    fn request(&self, scenario: &str, rate: Rate) -> Result<Request, Failure> {
+        let seconds = self.duration_ns.div_ceil(1_000_000_000);
+        let arrivals = rate.arrivals.saturating_mul(seconds) * 1_000_000_000 / rate.per_ns.max(1);
+        let load = Options {
+            rate: Some(rate),
+            duration_ns: Some(self.duration_ns),
+            // One for each arrival, so that all of them start however long the others wait.
+            max_vus: Some(u32::try_from(arrivals.clamp(1, 10_000)).unwrap_or(u32::MAX)),
+            ..Options::default()
+        };
+        let (plan, guest) = self.plan(scenario, load)?;
+        Ok(Request {
+            plan,
+            guest: Some(guest),
+            tls: TlsOptions::default(),
+            // What is wrong with the first run is its point.
+            allow_invalid: true,
+        })
+    }
+
+    fn plan(&self, scenario: &str, load: Options) -> Result<(Plan, LoadedGuest), Failure> {
+        let flags = Options {
+            scenario: Some(scenario.to_owned()),
+            workers: Some(self.workers),
+            env: [("TARGET".to_owned(), self.url.clone())].into(),
+            ..load
+        };
+        let bytes = ScenarioBytes {
+            path: PathBuf::from("demo.wasm"),
+            bytes: SCENARIO.to_vec(),
+        };
+        let layers = Layers {
+            flags,
+            ..Layers::default()
+        };
+        let prepared = prepare_scenario(&bytes, layers, &machine::defaults(self.seed))?;
+        Ok((prepared.resolved.plan, prepared.guest))
+    }
+}
+
+fn cpus() -> u32 {
+    std::thread::available_parallelism()
+        .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_too_much_for_any_machine() {
+        for check_ns in [200_000.0, 3_000_000.0, 40_000_000.0] {
+            let stage = Stage {
+                url: String::new(),
+                duration_ns: DURATION_NS,
+                workers: 2,
+                seed: 0,
+            };
+            let rate = stage.too_much(check_ns);
+            let cpus_asked = rate.arrivals as f64 * check_ns / rate.per_ns as f64;
+            assert!((3.0..4.0).contains(&cpus_asked), "{cpus_asked}");
+        }
+    }
 }

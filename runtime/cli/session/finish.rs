@@ -188,7 +188,8 @@ fn assemble(
         generator_cpu_ns: result
             .process
             .map(|used| used.user_cpu_ns + used.system_cpu_ns),
-        capacity: None,
+        cpus: std::thread::available_parallelism()
+            .map_or(0, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
         generator: None,
     };
     report::assemble(

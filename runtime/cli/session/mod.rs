@@ -18,7 +18,8 @@ use std::sync::Arc;
 use nettare_core::plan::Plan;
 use nettare_core::report::Report;
 use nettare_engine::net::{AllowList, Identity, NetConfig, Shared, TlsOptions};
-use nettare_engine::{Job, Stopper};
+use nettare_engine::vm::Guest;
+use nettare_engine::{Job, RunResult, Stopper};
 
 use crate::args::{ReportFile, TlsArgs};
 use crate::clock::Moment;
@@ -79,8 +80,32 @@ impl<'a> Session<'a> {
         self.moment
     }
 
+    /// Runs without telling anybody: for what has to be known before the run that is told of.
+    pub(crate) fn rehearse(&self, plan: Plan, guest: Guest) -> Result<RunResult, Failure> {
+        let network = network(&plan, TlsOptions::default())?;
+        let job = Job {
+            plan,
+            guest: Some(guest),
+            network,
+        };
+        self.signals.enter(Phase::Running);
+        let result = nettare_engine::run(&job, &self.stopper, &mut |_| {});
+        self.signals.enter(Phase::Preparing);
+        result.or_fail(Cause::Plan)
+    }
+
+    /// Runs and prints the summary; what is to be written is left for a later run.
+    pub(crate) fn execute_first(&mut self, request: Request) -> Result<Ended, Failure> {
+        self.run(request, Vec::new())
+    }
+
     /// Runs, prints the summary, and writes what is to be written.
-    pub(crate) fn execute(self, request: Request) -> Result<Ended, Failure> {
+    pub(crate) fn execute(mut self, request: Request) -> Result<Ended, Failure> {
+        let outputs = std::mem::take(&mut self.outputs);
+        self.run(request, outputs)
+    }
+
+    fn run(&mut self, request: Request, outputs: Vec<Output>) -> Result<Ended, Failure> {
         let network = network(&request.plan, request.tls)?;
         let started = Moment::now();
         let id = started.run_id();
@@ -112,13 +137,7 @@ impl<'a> Session<'a> {
             warnings: seen.warnings,
             allow_invalid: request.allow_invalid,
         };
-        finish::finish(
-            self.ui,
-            known,
-            &result,
-            self.outputs,
-            seen.directory.as_ref(),
-        )
+        finish::finish(self.ui, known, &result, outputs, seen.directory.as_ref())
     }
 
     /// The directory that keeps this run; a warning where there can be none.

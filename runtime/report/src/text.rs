@@ -6,6 +6,7 @@
 
 use nettare_core::report::Report;
 
+mod capacity;
 mod checks;
 mod head;
 mod histogram;
@@ -58,6 +59,7 @@ pub fn summary(report: &Report, options: &TextOptions) -> String {
     outcome::statuses(&mut page, report);
     outcome::errors(&mut page, report);
     checks::checks(&mut page, report);
+    capacity::capacity(&mut page, report);
     latency::own_metrics(&mut page, report);
     checks::thresholds(&mut page, report);
     outcome::limits(&mut page, report);

@@ -322,6 +322,9 @@ impl State {
     pub(crate) fn end_call(&mut self) -> crate::meter::Usage {
         if let Some(judging) = &mut self.judging {
             judging.closed = self.meter.close(judging.check);
+            for _ in 0..judging.closed.map_or(0, |closed| closed.left_open) {
+                count(&mut self.misuse, "check-not-ended");
+            }
         }
         let usage = self.meter.end_call();
         for _ in 0..usage.left_open {

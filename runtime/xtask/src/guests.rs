@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 /// The guest that `nettare demo` runs, and where it is checked in.
-const DEMO: (&str, &str) = ("checkout", "runtime/cli/assets/demo.wasm");
+const DEMO: (&str, &str) = ("catalog", "runtime/cli/assets/demo.wasm");
 
 /// What the checked-in guest may weigh.
 const DEMO_LIMIT_BYTES: u64 = 200 * 1024;

@@ -39,6 +39,7 @@ extern crate self as nettare;
 #[rustfmt::skip]
 pub mod bindings;
 mod check;
+mod deferred;
 #[cfg(not(target_arch = "wasm32"))]
 mod double;
 mod error;
@@ -63,6 +64,7 @@ mod host {
 }
 
 pub use check::{Finding, IntoFinding, check, check_ok};
+pub use deferred::Judge;
 pub use error::{Context, Error, ErrorKind, Result};
 pub use group::group;
 pub use http::{Pending, Request, Response, batch, wait_any};

@@ -1,20 +1,20 @@
-//! A report in plain words, with its own figures: what somebody needs who has never seen one.
+//! The story in plain words, with the figures of the two runs: what somebody needs who has never seen such a report.
 
 use std::fmt::Write as _;
 
-use nettare_core::report::Report;
+use nettare_core::report::{Report, Trend};
 use nettare_core::verdict::Judgement;
-use nettare_report::text::time;
+use nettare_report::text::{percent, time};
 
-/// The explanation. Paragraphs about what the report does not have are left out.
-pub(super) fn explain(report: &Report) -> String {
+/// The explanation. Paragraphs about what the reports do not have are left out.
+pub(super) fn explain(inline: &Report, deferred: &Report) -> String {
     let mut text = String::from("\nWhat this says\n");
     let paragraphs = [
-        load(report),
-        net(report),
-        stamps(report),
-        checks(report),
-        verdict(report),
+        net(inline),
+        checks(inline),
+        verdict(inline),
+        later(inline, deferred),
+        capacity(inline),
         next(),
     ];
     for paragraph in paragraphs.into_iter().flatten() {
@@ -23,79 +23,74 @@ pub(super) fn explain(report: &Report) -> String {
     text
 }
 
-fn load(report: &Report) -> Option<String> {
-    let it = &report.iterations;
-    let seconds = report.run.duration_ns as f64 / 1e9;
-    Some(format!(
-        "Load. In {seconds:.1} s the virtual users began {} iterations and sent {} requests, of which {} were answered. A \
-         virtual user begins its next iteration when the one before has ended: a closed loop. With --rate iterations begin \
-         by the clock instead, however slow the server is.",
-        it.started, report.requests.attempted, report.requests.answered
-    ))
+fn median(trend: &Trend) -> String {
+    time(trend.p50.0 as u64)
 }
 
-fn net(report: &Report) -> Option<String> {
+fn net(inline: &Report) -> Option<String> {
     let (net, gross) = (
-        report.trend("http_req_duration")?,
-        report.trend("http_req_gross")?,
+        inline.trend("http_req_duration")?,
+        inline.trend("http_req_gross")?,
     );
-    let tare = report.trend("http_req_tare")?;
     Some(format!(
-        "Net, tare, gross. A lorry on a scale shows its gross weight; the empty lorry is the tare; the load is the net. Here \
-         half of the requests took at most {} net: from their first byte written to the response's last byte arriving at \
-         this machine's kernel, which is the server's and the network's time. The scenario waited {} for them, gross; {} of \
-         that is tare, what this load generator added itself. Other tools print gross and call it the server's. (Medians \
-         of three distributions do not add up exactly.)",
-        time(net.p50.0 as u64),
-        time(gross.p50.0 as u64),
-        time(tare.p50.0 as u64)
+        "Net, tare, gross. A lorry on a scale shows its gross weight; the empty lorry is the tare; the load is the net. In the first \
+         run the scenario waited {} for half of its responses, gross. Other tools print that and call it the server's latency. \
+         Net it was {}: from a request's first byte written to the response's last byte arriving at this machine's kernel. The rest is \
+         tare, what this load generator added itself, because it was busy.",
+        median(gross),
+        median(net)
     ))
 }
 
-fn stamps(report: &Report) -> Option<String> {
-    let stamps = report.run.timestamps;
-    let all = stamps.exact + stamps.bound + stamps.user;
-    let percent = |part: u64| part as f64 * 100.0 / all as f64;
-    (all > 0).then(|| {
-        format!(
-            "Timestamps. {:.1} % of the arrivals were stamped exactly by the kernel; for {:.1} % the kernel's stamp is a bound, \
-             later than the truth; for {:.1} % there was only the program's own clock.",
-            percent(stamps.exact),
-            percent(stamps.bound),
-            percent(stamps.user)
-        )
-    })
-}
-
-fn checks(report: &Report) -> Option<String> {
-    let dearest = report
-        .checks
-        .iter()
-        .filter_map(|check| Some((check, check.cpu.as_ref()?)));
-    let (check, cpu) = dearest.max_by(|(_, a), (_, b)| {
-        (a.mean.0 * a.count as f64).total_cmp(&(b.mean.0 * b.count as f64))
-    })?;
+fn checks(inline: &Report) -> Option<String> {
+    let check = inline.checks.first()?;
+    let (cpu, share) = (check.cpu.as_ref()?, check.cpu_share?);
     Some(format!(
-        "Checks. The scenario looks at what comes back, and that costs the generator CPU, metered check by check. The one \
-         that took most is `{}`: {} a time. It begins when the response is there, so net latency does not contain it.",
+        "Checks. What it was busy with: `{}` reads 800 KB of JSON, {} of CPU a time, and took {} of all CPU that this generator used. \
+         Every check is metered by its name.",
         check.name,
-        time(cpu.p50.0 as u64)
+        median(cpu),
+        percent(share.0)
     ))
 }
 
-fn verdict(report: &Report) -> Option<String> {
-    let said = match report.verdict.result {
-        Judgement::Unjudged => {
-            "found nothing against this run, and does not judge the machine itself: it is unjudged"
-        }
-        Judgement::Valid => "found this run valid",
-        Judgement::Suspect => "found this run suspect: its figures stand, with the reasons given",
-        Judgement::Invalid => {
-            "found this run INVALID: its figures are not the server's, for the reasons given"
-        }
+fn verdict(inline: &Report) -> Option<String> {
+    let word = match inline.verdict.result {
+        Judgement::Unjudged => return None,
+        Judgement::Valid => "VALID",
+        Judgement::Suspect => "SUSPECT: its figures stand, with the reasons given",
+        Judgement::Invalid => "INVALID: its figures are not to be believed, for the reasons given",
     };
     Some(format!(
-        "Verdict. Every run is also judged: could the generator do what was asked? The verdict {said}."
+        "Verdict. Every run is judged: could the generator do what was asked? The first run is {word}."
+    ))
+}
+
+fn later(inline: &Report, deferred: &Report) -> Option<String> {
+    let (before, after) = (
+        inline.trend("http_req_gross")?,
+        deferred.trend("http_req_gross")?,
+    );
+    let check = deferred.checks.first()?;
+    let wait = check.queue_wait.as_ref()?;
+    Some(format!(
+        "Deferred. In the second run the same check of the same responses is handed to threads that run when nobody else wants a CPU. \
+         Responses wait for their check, {} at the median; nobody waits for the check: gross is {} where it was {}. {} of {} checks \
+         were evaluated, and would fail the run as before.",
+        median(wait),
+        median(after),
+        median(before),
+        check.passes + check.fails,
+        check.passes + check.fails + check.skipped.values().sum::<u64>()
+    ))
+}
+
+fn capacity(inline: &Report) -> Option<String> {
+    let capacity = inline.capacity.as_ref()?;
+    let rates = &capacity.sustainable_per_second;
+    Some(format!(
+        "Capacity. By these figures this machine sustains {:.0} iterations a second with the checks, and {:.0} without them.",
+        rates.as_is.0, rates.without_checks.0
     ))
 }
 

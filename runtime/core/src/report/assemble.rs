@@ -41,8 +41,8 @@ pub struct RunFacts {
     pub warnings: Vec<String>,
     /// All CPU time the generator used, where that is known.
     pub generator_cpu_ns: Option<u64>,
-    /// What this generator could sustain, where that is known.
-    pub capacity: Option<Capacity>,
+    /// CPUs that the generator may use, as affinity and quota leave them; 0 when that is not known.
+    pub cpus: u32,
     /// The generator's health, where that was watched.
     pub generator: Option<Generator>,
 }
@@ -74,7 +74,7 @@ pub fn assemble(
         metrics,
         checks: checks::all(totals, facts.generator_cpu_ns),
         thresholds: thresholds.iter().map(threshold).collect(),
-        capacity: facts.capacity.clone(),
+        capacity: Capacity::of(facts, totals),
         generator: facts.generator.clone(),
         errors: totals.errors().map(error).collect(),
         intervals,

@@ -1,9 +1,10 @@
 //! Guests against the demo target: wherever they are polled, the same comes of it.
 
 use nettare_core::event::RunEvent;
-use nettare_core::plan::{Executor, GuestThread, Work};
+use nettare_core::plan::{DeferredQueue, Executor, GuestThread, Isolation, Plan, Work};
+use nettare_core::stats::CheckTotal;
 use nettare_engine::vm::{Guest, GuestOptions};
-use nettare_engine::{EndCause, Job, Stopper, run};
+use nettare_engine::{EndCause, Job, RunResult, Stopper, run};
 
 use crate::support::{SECOND_NS, carry_out, plan_of, shared, target, with_network};
 
@@ -154,4 +155,190 @@ fn two_stops_end_a_run_whose_guests_sleep() {
     .expect("the job can begin");
     assert_eq!(result.causes, [EndCause::Signal]);
     assert_eq!(result.iterations.interrupted, 3);
+}
+
+/// Defers its one check, "even": it passes where the context, the iteration's sequence number, is even.
+const DEFERRER: &str = r#"(module
+  (type $describe (func (result i32)))
+  (import "nettare:load/http@0.1.0" "[constructor]request" (func $request (param i32 i32 i32 i32) (result i32)))
+  (import "nettare:load/http@0.1.0" "[method]request.send" (func $send (param i32 i32)))
+  (import "nettare:load/vu@0.1.0" "env" (func $env (param i32 i32 i32)))
+  (import "nettare:load/check@0.1.0" "defer" (func $defer (param i32 i32 i32 i32 i32)))
+  (memory (export "memory") 1)
+  (global $free (mut i32) (i32.const 4096))
+  (data (i32.const 512) "GET")
+  (data (i32.const 528) "TARGET")
+  (data (i32.const 544) "even")
+  (data (i32.const 560) "it is odd")
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+    (local $at i32)
+    (local.set $at (i32.and (i32.add (global.get $free) (i32.const 7)) (i32.const -8)))
+    (global.set $free (i32.add (local.get $at) (local.get 3)))
+    (local.get $at))
+  (func (export "describe") (result i32)
+    (i32.store (i32.const 1024) (i32.const 0)) (i32.store (i32.const 1028) (i32.const 0))
+    (i32.store (i32.const 1032) (i32.const 0)) (i32.store (i32.const 1036) (i32.const 0))
+    (i32.store (i32.const 1040) (i32.const 1100)) (i32.store (i32.const 1044) (i32.const 1))
+    (i32.store (i32.const 1048) (i32.const 0)) (i32.store (i32.const 1052) (i32.const 0))
+    (i32.store (i32.const 1100) (i32.const 544)) (i32.store (i32.const 1104) (i32.const 4))
+    (i32.const 1024))
+  (func (export "run") (param i32 i64 i64 i64) (result i32)
+    (global.set $free (i32.const 4096))
+    (call $env (i32.const 528) (i32.const 6) (i32.const 64))
+    (call $send
+      (call $request (i32.const 512) (i32.const 3) (i32.load (i32.const 68)) (i32.load (i32.const 72)))
+      (i32.const 128))
+    (if (i32.load8_u (i32.const 128)) (then (unreachable)))
+    (i64.store (i32.const 256) (local.get 1))
+    (call $defer (i32.const 0) (i32.load (i32.const 132)) (i32.const 256) (i32.const 8) (i32.const 320))
+    (if (i32.load8_u (i32.const 320)) (then (unreachable)))
+    (i32.store8 (i32.const 0) (i32.const 0))
+    (i32.const 0))
+  (func (export "judge") (param i32 i32 i32 i32) (result i32)
+    (global.set $free (i32.const 4096))
+    (i32.store8 (i32.const 0) (i32.wrap_i64 (i64.and (i64.load (local.get 2)) (i64.const 1))))
+    (i32.store (i32.const 4) (i32.const 560)) (i32.store (i32.const 8) (i32.const 9))
+    (i32.const 0)))"#;
+
+fn deferring(text: &str, change: impl FnOnce(&mut Plan)) -> (RunResult, CheckTotal) {
+    let target = target();
+    let options = GuestOptions {
+        max_vus: 8,
+        judges: 16,
+        ..GuestOptions::default()
+    };
+    let guest = Guest::load(&module(text), &options).expect("the guest loads");
+    let mut plan = plan_of(guest_work(), shared(8, 400), 2);
+    plan.run
+        .env
+        .insert("TARGET".to_owned(), target.url().to_owned());
+    change(&mut plan);
+    let job = with_network(plan, Some(guest));
+    let result = carry_out(&job);
+    assert_eq!(
+        result.iterations.completed, 400,
+        "{:?}",
+        result.iteration_failures
+    );
+    let mut checks = result.totals.checks_by_name();
+    assert_eq!(checks.len(), 1, "{checks:?}");
+    let check = checks.remove(0);
+    (result, check)
+}
+
+#[test]
+fn every_deferred_check_is_evaluated_off_the_way_of_requests() {
+    for when_full in DeferredQueue::ALL {
+        let (result, check) = deferring(DEFERRER, |plan| plan.run.deferred_queue = *when_full);
+        assert_eq!(result.causes, []);
+        assert_eq!(check.name, "even");
+        assert_eq!(
+            (check.passes, check.fails, check.skipped),
+            (200, 200, [0; 3])
+        );
+        assert_eq!(check.modes, [0, 400, 0]);
+        assert_eq!((check.cpu.count(), check.queue_wait.count()), (400, 400));
+        assert_eq!(check.example.as_deref(), Some("it is odd"));
+        assert_eq!(result.totals.counts().checks, 400);
+        let in_intervals: u64 = result
+            .intervals
+            .iter()
+            .map(|interval| interval.checks_passed + interval.checks_failed)
+            .sum();
+        assert_eq!(in_intervals, 400, "none comes after the last interval");
+    }
+}
+
+#[test]
+fn a_queue_of_one_makes_wait_and_loses_nothing() {
+    let (_, check) = deferring(DEFERRER, |plan| plan.limits.deferred_checks = 1);
+    assert_eq!(check.passes + check.fails, 400);
+}
+
+#[test]
+fn a_full_queue_skips_and_counts() {
+    let (_, check) = deferring(DEFERRER, |plan| {
+        plan.limits.deferred_checks = 1;
+        plan.run.deferred_queue = DeferredQueue::Skip;
+    });
+    let [queue_full, sampled, stop] = check.skipped;
+    assert_eq!(check.passes + check.fails + queue_full, 400);
+    assert_eq!((sampled, stop), (0, 0));
+}
+
+#[test]
+fn a_sample_is_the_same_for_the_same_seed() {
+    let sampled = |seed| {
+        let (_, check) = deferring(DEFERRER, |plan| {
+            plan.scenarios[0].executor = Executor::PerVuIterations {
+                vus: 8,
+                iterations: 50,
+                max_duration_ns: 60 * SECOND_NS,
+            };
+            plan.run.check_sample = 0.25;
+            plan.run.seed = seed;
+        });
+        let evaluated = check.passes + check.fails;
+        assert_eq!(check.skipped, [0, 400 - evaluated, 0]);
+        evaluated
+    };
+    let evaluated = sampled(7);
+    assert_eq!(sampled(7), evaluated);
+    assert!(
+        (50..150).contains(&evaluated),
+        "{evaluated} of 400, a quarter wanted"
+    );
+}
+
+#[test]
+fn a_judge_that_traps_fails_the_check_and_goes_on() {
+    let trapping = DEFERRER.replace(
+        r#"(func (export "judge") (param i32 i32 i32 i32) (result i32)"#,
+        r#"(func (export "judge") (param i32 i32 i32 i32) (result i32)
+            (if (i64.eqz (i64.and (i64.load (local.get 2)) (i64.const 7))) (then (unreachable)))"#,
+    );
+    let (result, check) = deferring(&trapping, |_| {});
+    assert_eq!(result.causes, []);
+    assert_eq!(
+        (check.passes, check.fails),
+        (150, 250),
+        "one of eight traps"
+    );
+}
+
+#[test]
+fn what_a_judge_cannot_finish_is_counted_at_the_end() {
+    let endless = DEFERRER.replace(
+        r#"(func (export "judge") (param i32 i32 i32 i32) (result i32)"#,
+        r#"(func (export "judge") (param i32 i32 i32 i32) (result i32) (loop $again (br $again))"#,
+    );
+    let (result, check) = deferring(&endless, |plan| plan.scenarios[0].graceful_stop_ns = 1);
+    assert_eq!(result.causes, []);
+    let [_, _, stop] = check.skipped;
+    assert_eq!(check.passes, 0);
+    assert_eq!(check.fails + stop, 400, "interrupted or never begun");
+    assert!(stop > 300, "{stop}");
+}
+
+#[test]
+fn each_iteration_has_an_instance_of_its_own_where_the_plan_says_so() {
+    // Traps in the second iteration of an instance.
+    let once = module(
+        r#"(module
+          (memory (export "memory") 1)
+          (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+          (func (export "run") (param i32 i64 i64 i64) (result i32)
+            (if (i32.load (i32.const 64)) (then (unreachable)))
+            (i32.store (i32.const 64) (i32.const 1))
+            (i32.const 0)))"#,
+    );
+    for (isolation, completed) in [(Isolation::Iteration, 40), (Isolation::Vu, 20)] {
+        let mut job = job(&once, shared(1, 40), 1, GuestThread::Auto);
+        job.plan.scenarios[0].isolation = isolation;
+        assert_eq!(
+            carry_out(&job).iterations.completed,
+            completed,
+            "{isolation:?}"
+        );
+    }
 }

@@ -1,21 +1,29 @@
 //! Checks and thresholds.
 
-use nettare_core::report::{Check, Figures, Metric, Report, Threshold};
+use nettare_core::report::{Check, CheckMode, Figures, Metric, Report, Threshold};
 use nettare_core::stats::Unit;
 use nettare_core::threshold::ThresholdOutcome;
 
 use super::page::{Cell, Page, Tone};
-use super::units::{count, exact_value, exactly, time};
+use super::units::{count, exact_value, exactly, percent, time};
 
 pub(super) fn checks(page: &mut Page, report: &Report) {
     if report.checks.is_empty() {
         return;
     }
     page.title("Checks");
-    let metered = report.checks.iter().any(|check| check.cpu.is_some());
-    let mut rows = vec![check_heading(metered)];
-    rows.extend(report.checks.iter().map(|check| check_row(check, metered)));
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| report.checks.iter().any(column.matters))
+        .collect();
+    let headings = columns
+        .iter()
+        .map(|column| Cell::right(column.heading).tone(Tone::Faint));
+    let heading = [Cell::left(""), Cell::left("")].into_iter().chain(headings);
+    let mut rows = vec![heading.collect()];
+    rows.extend(report.checks.iter().map(|check| check_row(check, &columns)));
     page.table(&rows);
+    legend(page, report);
     for check in report.checks.iter().filter(|check| check.fails > 0) {
         if let Some(why) = &check.example {
             page.paragraph(
@@ -26,44 +34,136 @@ pub(super) fn checks(page: &mut Page, report: &Report) {
     }
 }
 
-fn check_heading(metered: bool) -> Vec<Cell> {
-    let figures = ["", "passed", "failed", "CPU p50", "CPU p99"];
-    let shown = if metered { &figures[..] } else { &figures[..3] };
-    [Cell::left("")]
-        .into_iter()
-        .chain(
-            shown
-                .iter()
-                .map(|figure| Cell::right(*figure).tone(Tone::Faint)),
-        )
-        .collect()
+/// A column of figures; it is there when it matters for any check.
+struct Column {
+    heading: &'static str,
+    matters: fn(&Check) -> bool,
+    text: fn(&Check) -> String,
 }
 
-fn check_row(check: &Check, metered: bool) -> Vec<Cell> {
+const COLUMNS: &[Column] = &[
+    Column {
+        heading: "passed",
+        matters: |_| true,
+        text: |check| count(check.passes),
+    },
+    Column {
+        heading: "failed",
+        matters: |_| true,
+        text: |check| count(check.fails),
+    },
+    Column {
+        heading: "skipped",
+        matters: |check| !check.skipped.is_empty(),
+        text: |check| count(check.skipped.values().sum()),
+    },
+    Column {
+        heading: "CPU p50",
+        matters: |check| check.cpu.is_some(),
+        text: |check| figure(check.cpu.as_ref(), |cpu| time(cpu.p50.0 as u64)),
+    },
+    Column {
+        heading: "CPU p99",
+        matters: |check| check.cpu.is_some(),
+        text: |check| figure(check.cpu.as_ref(), |cpu| time(cpu.p99.0 as u64)),
+    },
+    Column {
+        heading: "CPU share",
+        matters: |check| check.cpu_share.is_some(),
+        text: |check| figure(check.cpu_share.as_ref(), |share| percent(share.0)),
+    },
+    Column {
+        heading: "per MB",
+        matters: |check| {
+            check
+                .cpu_per_mb_ns
+                .is_some_and(|_| check.bytes >= WORTH_A_RATE)
+        },
+        text: |check| {
+            let rated = check.cpu_per_mb_ns.filter(|_| check.bytes >= WORTH_A_RATE);
+            figure(rated.as_ref(), |ns| time(ns.0 as u64))
+        },
+    },
+    Column {
+        heading: "instr. p95",
+        matters: |check| check.instructions.is_some(),
+        text: |check| figure(check.instructions.as_ref(), |all| count(all.p95.0 as u64)),
+    },
+    Column {
+        heading: "queued p99",
+        matters: |check| check.queue_wait.is_some(),
+        text: |check| figure(check.queue_wait.as_ref(), |wait| time(wait.p99.0 as u64)),
+    },
+];
+
+/// Bytes of bodies under which CPU time by the megabyte says nothing.
+const WORTH_A_RATE: u64 = 1_000_000;
+
+fn figure<T>(value: Option<&T>, text: impl FnOnce(&T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), text)
+}
+
+fn check_row(check: &Check, columns: &[&Column]) -> Vec<Cell> {
     let (word, tone) = if check.fails > 0 {
         ("FAIL", Tone::Bad)
     } else {
         ("ok", Tone::Good)
     };
-    let mut row = vec![
-        Cell::left(&check.name),
-        Cell::left(word).tone(tone),
-        Cell::right(count(check.passes)),
-        Cell::right(count(check.fails)),
-    ];
-    if metered {
-        let shown = |figure: fn(&nettare_core::report::Trend) -> f64| {
-            check
-                .cpu
-                .as_ref()
-                .map_or_else(|| "-".to_owned(), |cpu| time(figure(cpu) as u64))
-        };
-        row.extend([
-            Cell::right(shown(|cpu| cpu.p50.0)),
-            Cell::right(shown(|cpu| cpu.p99.0)),
-        ]);
+    let word = match check.mode {
+        CheckMode::Inline => word.to_owned(),
+        other => format!("{word}, {}", other.as_str()),
+    };
+    let figures = columns
+        .iter()
+        .map(|column| Cell::right((column.text)(check)));
+    [Cell::left(&check.name), Cell::left(word).tone(tone)]
+        .into_iter()
+        .chain(figures)
+        .collect()
+}
+
+/// What the words and columns mean that are not always there.
+fn legend(page: &mut Page, report: &Report) {
+    let mut words = Vec::new();
+    if report.checks.iter().any(|check| check.cpu_share.is_some()) {
+        words.push("CPU share: of all CPU time that this generator used");
     }
-    row
+    if report
+        .checks
+        .iter()
+        .any(|check| check.mode == CheckMode::Deferred)
+    {
+        words.push("deferred: evaluated off the way of requests");
+    }
+    if report
+        .checks
+        .iter()
+        .any(|check| check.mode == CheckMode::Host)
+    {
+        words.push("host: the body did not enter the scenario");
+    }
+    if !words.is_empty() {
+        page.paragraph(&words.join("; "), Tone::Faint);
+    }
+    for check in &report.checks {
+        let reasons: Vec<_> = check
+            .skipped
+            .iter()
+            .map(|(reason, skipped)| format!("{reason} {}", count(*skipped)))
+            .collect();
+        if !reasons.is_empty() {
+            let all = check.passes + check.fails + check.skipped.values().sum::<u64>();
+            let evaluated = percent((check.passes + check.fails) as f64 / all.max(1) as f64);
+            page.paragraph(
+                &format!(
+                    "{}: {evaluated} were evaluated; skipped: {}",
+                    check.name,
+                    reasons.join(", ")
+                ),
+                Tone::Caution,
+            );
+        }
+    }
 }
 
 pub(super) fn thresholds(page: &mut Page, report: &Report) {

@@ -228,11 +228,58 @@ impl Response {
                 .any(|window| window == needle))
     }
 
+    pub(crate) fn matches(&self, pattern: &Pattern) -> Result<bool, Error> {
+        Ok(pattern.0.is_match(self.body()?))
+    }
+
+    pub(crate) fn capture(&self, pattern: &Pattern) -> Result<Option<String>, Error> {
+        let Some(captures) = pattern.0.captures(self.body()?) else {
+            return Ok(None);
+        };
+        let found = captures.get(usize::from(pattern.0.captures_len() > 1));
+        let text = |found: regex::bytes::Match<'_>| String::from_utf8(found.as_bytes().to_vec());
+        found
+            .map(text)
+            .transpose()
+            .map_err(|_| Error::new(ErrorKind::Decode, "what was captured is not UTF-8"))
+    }
+
+    pub(crate) fn json(&self, path: &JsonPath) -> Result<Vec<String>, Error> {
+        let body: serde_json::Value = serde_json::from_slice(self.body()?)
+            .map_err(|_| Error::new(ErrorKind::Decode, "the body is not JSON"))?;
+        Ok(path
+            .0
+            .query(&body)
+            .into_iter()
+            .map(ToString::to_string)
+            .collect())
+    }
+
     fn body(&self) -> Result<&[u8], Error> {
         if self.keeps_body {
             Ok(&self.reply.body)
         } else {
             Err(Error::new(ErrorKind::Invalid, "the body was discarded"))
         }
+    }
+}
+
+pub(crate) struct Pattern(regex::bytes::Regex);
+
+impl Pattern {
+    pub(crate) fn compile(expression: &str) -> Result<Pattern, Error> {
+        regex::bytes::Regex::new(expression)
+            .map(Pattern)
+            .map_err(|_| Error::new(ErrorKind::Invalid, "no regular expression"))
+    }
+}
+
+pub(crate) struct JsonPath(serde_json_path::JsonPath);
+
+impl JsonPath {
+    pub(crate) fn compile(expression: &str) -> Result<JsonPath, Error> {
+        serde_json_path::JsonPath::parse(expression)
+            .map(JsonPath)
+            .map_err(|_| Error::new(ErrorKind::Invalid, "no JSON path"))
     }
 }

@@ -8,6 +8,7 @@ use super::{Arrival, Hooks, Main};
 use crate::bindings::exports::nettare::load::lifecycle::Guest;
 use crate::bindings::nettare::load::types;
 use crate::host;
+use crate::http::Response;
 
 thread_local! {
     /// Made by the first export that is called.
@@ -19,13 +20,15 @@ pub struct Exports<M>(PhantomData<M>);
 
 impl<M: Main> Guest for Exports<M> {
     fn describe() -> types::Description {
-        let (scenarios, checks, options) = with_hooks::<M, _>(|hooks| hooks.describe());
-        types::Description {
-            scenarios: scenarios.into_iter().map(String::from).collect(),
-            checks: checks.iter().copied().map(String::from).collect(),
-            deferred_checks: Vec::new(),
-            options: options.to_owned(),
-        }
+        with_hooks::<M, _>(|hooks| {
+            let described = hooks.describe();
+            types::Description {
+                scenarios: described.scenarios.into_iter().map(String::from).collect(),
+                checks: described.checks.iter().copied().map(String::from).collect(),
+                deferred_checks: described.deferred.into_iter().map(String::from).collect(),
+                options: described.options.to_owned(),
+            }
+        })
     }
 
     fn setup() -> Result<Vec<u8>, String> {
@@ -46,12 +49,9 @@ impl<M: Main> Guest for Exports<M> {
         with_hooks::<M, _>(|hooks| hooks.run(scenario, arrival)).map_err(|error| error.to_string())
     }
 
-    fn judge(
-        _check: u32,
-        _response: host::http::Response,
-        _context: Vec<u8>,
-    ) -> Result<(), String> {
-        Err("this guest has no deferred checks".to_owned())
+    fn judge(check: u32, response: host::http::Response, context: Vec<u8>) -> Result<(), String> {
+        let response = Response::from_host(response);
+        with_hooks::<M, _>(|hooks| hooks.judge(check, &response, &context))
     }
 
     fn teardown(setup_data: Vec<u8>) -> Result<(), String> {

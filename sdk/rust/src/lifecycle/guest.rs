@@ -3,20 +3,31 @@
 //! Functions may take what they have no use for, or leave it out: a scenario with or without the state, `init` with or without
 //! the set-up data. Each form is an implementation of one trait; a marker parameter keeps them from overlapping.
 
+use std::any::TypeId;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::deferred::{AnyJudge, Judge, name_of};
 use crate::error::{Context, Error, Result};
 
 /// The functions that [`main!`](crate::main) names, with set-up data `D` and state `S`.
 pub struct Guest<D, S> {
     pub(super) options: &'static str,
     pub(super) checks: &'static [&'static str],
+    pub(super) deferred: Vec<DeferredCheck>,
     pub(super) setup: Box<dyn Fn() -> Result<Vec<u8>>>,
     pub(super) decode: fn(&[u8]) -> Result<D>,
     pub(super) init: Box<dyn Fn(D) -> Result<S>>,
     pub(super) scenarios: Vec<NamedScenario<S>>,
     pub(super) teardown: Box<dyn Fn(D) -> Result>,
+}
+
+/// A function that judges responses later.
+pub(super) struct DeferredCheck {
+    pub(super) name: String,
+    pub(super) type_id: TypeId,
+    pub(super) judge: AnyJudge,
 }
 
 type NamedScenario<S> = (&'static str, Box<dyn Fn(&mut S) -> Result>);
@@ -28,6 +39,7 @@ impl Guest<(), ()> {
         Guest {
             options: "",
             checks: &[],
+            deferred: Vec::new(),
             setup: Box::new(|| Ok(Vec::new())),
             decode: |_| Ok(()),
             init: Box::new(Ok),
@@ -46,6 +58,16 @@ impl Guest<(), ()> {
         Guest { checks, ..self }
     }
 
+    /// Adds a deferred check.
+    pub fn deferred<Takes, F: Judge<Takes>>(mut self, judge: F) -> Guest<(), ()> {
+        self.deferred.push(DeferredCheck {
+            name: name_of::<F>(),
+            type_id: TypeId::of::<F>(),
+            judge: Box::new(move |response, context| judge.judge(response, context)),
+        });
+        self
+    }
+
     /// Makes the set-up data, which is the state as well until there is an `init`.
     pub fn setup<D, E>(self, setup: impl Fn() -> Result<D, E> + 'static) -> Guest<D, D>
     where
@@ -55,6 +77,7 @@ impl Guest<(), ()> {
         Guest {
             options: self.options,
             checks: self.checks,
+            deferred: self.deferred,
             setup: Box::new(move || {
                 serde_json::to_vec(&setup().map_err(Into::into)?).context("writing the set-up data")
             }),
@@ -72,6 +95,7 @@ impl<D: 'static, S: 'static> Guest<D, S> {
         Guest {
             options: self.options,
             checks: self.checks,
+            deferred: self.deferred,
             setup: self.setup,
             decode: self.decode,
             init: Box::new(move |data| init.call(data)),

@@ -73,9 +73,11 @@
 ///
 /// - `options`: the scenarios' own defaults, as a fragment of a plan in TOML. The plan file and the command line stand above.
 /// - `checks`: names of checks, for `nettare inspect`, which runs nothing.
+/// - `deferred`: functions that judge responses off the way of requests: see [`Response::verify`](crate::Response::verify).
 /// - `setup`: runs once a run. What it returns reaches every virtual user.
 /// - `init`: makes a virtual user's own state, from the set-up data if it takes it. Without `init`, the set-up data is the
-///   state. It runs again if a panic made a new instance necessary.
+///   state. It runs again if a panic made a new instance necessary, and in the instances that evaluate deferred checks, where
+///   [`vu::id`](crate::vu::id) is 0 and nothing can be sent.
 /// - `scenarios`: functions that take the state by `&mut`, or nothing, and return a `Result` or nothing.
 /// - `teardown`: runs once, at the end, with the set-up data if it takes it.
 #[macro_export]
@@ -86,6 +88,7 @@ macro_rules! main {
     (
         $(options: $options:expr,)?
         $(checks: [$($check:expr),* $(,)?],)?
+        $(deferred: [$($deferred:path),* $(,)?],)?
         $(setup: $setup:expr,)?
         $(init: $init:expr,)?
         scenarios: [$($scenario:ident),+ $(,)?]
@@ -101,6 +104,7 @@ macro_rules! main {
                     let guest = $crate::__private::Guest::new()
                         $(.options($options))?
                         $(.checks(&[$($check),*]))?
+                        $($(.deferred($deferred))*)?
                         $(.setup($setup))?
                         $(.init($init))?
                         $(.scenario(::core::stringify!($scenario), $scenario))+
@@ -114,8 +118,8 @@ macro_rules! main {
     };
     ($($other:tt)*) => {
         ::core::compile_error!(
-            "nettare::main! takes the names of scenario functions, or `key: value` pairs in this order: options, checks, setup, init, \
-             scenarios, teardown; only scenarios must be there"
+            "nettare::main! takes the names of scenario functions, or `key: value` pairs in this order: options, checks, \
+             deferred, setup, init, scenarios, teardown; only scenarios must be there"
         );
     };
 }

@@ -24,7 +24,9 @@ mod main_macro;
 pub use exports::Exports;
 pub use guest::Guest;
 
+use crate::deferred;
 use crate::error::{Context, Result};
+use crate::http::Response;
 
 /// When the running iteration was due, and when it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,15 @@ pub fn arrival() -> Arrival {
     ARRIVAL.get()
 }
 
+/// What a guest says of itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Description<'a> {
+    pub(crate) scenarios: Vec<&'static str>,
+    pub(crate) checks: &'static [&'static str],
+    pub(crate) deferred: Vec<&'a str>,
+    pub(crate) options: &'static str,
+}
+
 /// Implemented by [`main!`](crate::main).
 pub trait Main {
     /// Makes what the exports call.
@@ -56,14 +67,16 @@ pub trait Main {
 
 /// What the exports call, without the guest's types.
 pub trait Hooks {
-    /// Names of scenarios, names of checks, options.
-    fn describe(&self) -> (Vec<&'static str>, &'static [&'static str], &'static str);
+    /// Names of scenarios, of checks and of deferred checks, and options.
+    fn describe(&self) -> Description<'_>;
     /// Set-up data, as bytes.
     fn setup(&self) -> Result<Vec<u8>>;
     /// Makes the state from set-up data.
     fn init(&mut self, data: &[u8]) -> Result;
     /// One iteration of one scenario.
     fn run(&mut self, scenario: u32, arrival: Arrival) -> Result;
+    /// A deferred check, by its number; an error fails it.
+    fn judge(&self, check: u32, response: &Response, context: &[u8]) -> Result<(), String>;
     /// The end, from set-up data.
     fn teardown(&self, data: &[u8]) -> Result;
 }
@@ -77,14 +90,24 @@ pub struct Entry<D, S> {
 impl<D, S> Entry<D, S> {
     /// One whose state is made by [`Hooks::init`].
     pub fn new(guest: Guest<D, S>) -> Entry<D, S> {
+        deferred::name_all(guest.deferred.iter().map(|check| check.type_id).collect());
         Entry { guest, state: None }
     }
 }
 
 impl<D, S> Hooks for Entry<D, S> {
-    fn describe(&self) -> (Vec<&'static str>, &'static [&'static str], &'static str) {
-        let names = self.guest.scenarios.iter().map(|(name, _)| *name).collect();
-        (names, self.guest.checks, self.guest.options)
+    fn describe(&self) -> Description<'_> {
+        let guest = &self.guest;
+        Description {
+            scenarios: guest.scenarios.iter().map(|(name, _)| *name).collect(),
+            checks: guest.checks,
+            deferred: guest
+                .deferred
+                .iter()
+                .map(|check| check.name.as_str())
+                .collect(),
+            options: guest.options,
+        }
     }
 
     fn setup(&self) -> Result<Vec<u8>> {
@@ -109,6 +132,13 @@ impl<D, S> Hooks for Entry<D, S> {
             .get(scenario as usize)
             .context("there is no scenario of that number")?;
         scenario(state)
+    }
+
+    fn judge(&self, check: u32, response: &Response, context: &[u8]) -> Result<(), String> {
+        let check = self.guest.deferred.get(check as usize);
+        let check = check.ok_or("there is no deferred check of that number")?;
+        let finding = (check.judge)(response, context).map_err(|error| error.to_string())?;
+        deferred::answer(finding)
     }
 
     fn teardown(&self, data: &[u8]) -> Result {
@@ -222,7 +252,13 @@ mod tests {
         entry.run(0, arrival).unwrap();
         assert_eq!(super::arrival(), arrival);
         entry.teardown(&data).unwrap();
-        assert_eq!(entry.describe(), (vec!["look"], &[][..], ""));
+        let described = Description {
+            scenarios: vec!["look"],
+            checks: &[],
+            deferred: Vec::new(),
+            options: "",
+        };
+        assert_eq!(entry.describe(), described);
     }
 
     #[test]

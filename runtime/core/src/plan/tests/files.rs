@@ -159,7 +159,7 @@ fn unknown_keys_are_refused_with_the_one_that_was_meant() {
         ),
         (
             r#"{ "limits": { "colour": "1s" } }"#.to_owned(),
-            "[limits] has no `colour`; it has guest-memory, guest-cpu, body, bodies, series, log-lines",
+            "[limits] has no `colour`; it has guest-memory, guest-cpu, body, bodies, deferred-checks, series, log-lines",
         ),
         (
             r#"{ "thresholds": { "checks": [{ "check": "rate>0.9", "abort-on-fial": true }] } }"#

@@ -264,6 +264,8 @@ fn a_printed_plan_reads_well() {
         "seed": 7,
         "guest-thread": "auto",
         "meter": "time",
+        "deferred-queue": "wait",
+        "check-sample": 1.0,
         "timestamps": "auto",
         "http": "negotiated",
         "timeout": "1m",
@@ -280,7 +282,8 @@ fn a_printed_plan_reads_well() {
           "duration": "5m",
           "pre-allocated-vus": 20,
           "max-vus": 500,
-          "graceful-stop": "30s"
+          "graceful-stop": "30s",
+          "isolation": "vu"
         }
       },
       "thresholds": {
@@ -293,6 +296,7 @@ fn a_printed_plan_reads_well() {
         "guest-cpu": "10s",
         "body": "64MiB",
         "bodies": "2GiB",
+        "deferred-checks": 10000,
         "series": 1000,
         "log-lines": 10000
       }
