@@ -41,13 +41,14 @@ pub(crate) fn demo(args: &DemoArgs, ui: &Ui) -> Result<u8, Failure> {
         ..Layers::default()
     };
     let prepared = prepare_scenario(
-        &scenario,
+        scenario,
         layers,
         &machine::defaults(session.moment().seed()),
     )?;
+    let (plan, guest) = prepared.with_room()?;
     let ended = session.execute(Request {
-        plan: prepared.resolved.plan,
-        guest: Some(prepared.guest),
+        plan,
+        guest: Some(guest),
         tls: TlsOptions::default(),
         allow_invalid: false,
     })?;

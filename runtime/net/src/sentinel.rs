@@ -31,7 +31,7 @@ static SENTINEL: OnceLock<Result<Socket, String>> = OnceLock::new();
 /// # Errors
 ///
 /// Why it does not.
-pub(crate) fn keep_stamping() -> Result<(), String> {
+pub fn keep_stamping() -> Result<(), String> {
     let sentinel = SENTINEL.get_or_init(|| working_sentinel().map_err(|error| error.to_string()));
     sentinel.as_ref().map(|_| ()).map_err(Clone::clone)
 }

@@ -7,6 +7,7 @@
 use nettare_core::report::Report;
 
 mod checks;
+mod diagnosis;
 mod head;
 mod histogram;
 mod latency;
@@ -17,6 +18,7 @@ mod units;
 
 use page::Page;
 
+pub use diagnosis::diagnosis;
 pub use plan::plan_in_words;
 pub use units::{bytes, count, percent, time};
 
