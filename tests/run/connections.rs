@@ -12,7 +12,7 @@ fn quick(world: &World, target: &Target, flags: &[&str]) {
 
 #[test]
 fn a_connection_for_each_request_is_what_the_server_sees_over_every_protocol() {
-    let rows: [(&str, bool, &[&str], u64); 6] = [
+    let rows: [(&str, bool, &[&str], u64); 7] = [
         ("HTTP/1.1, kept", false, &[], 4),
         ("HTTP/1.1", false, &["--connections", "per-request"], 40),
         ("by hey's name", false, &["--disable-keepalive"], 40),
@@ -26,6 +26,17 @@ fn a_connection_for_each_request_is_what_the_server_sees_over_every_protocol() {
             "HTTP/2 from the first byte",
             false,
             &["--http2", "--connections", "per-request"],
+            40,
+        ),
+        (
+            "HTTP/1.1 over TLS",
+            true,
+            &[
+                "--insecure-skip-tls-verify",
+                "--http1",
+                "--connections",
+                "per-request",
+            ],
             40,
         ),
         (

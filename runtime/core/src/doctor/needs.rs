@@ -105,7 +105,7 @@ impl Needs {
             most: u64::from(Defaults::MAX_VUS),
         };
         Needs {
-            subject: "a run of 10,000 virtual users".to_owned(),
+            subject: "a run of 100 to 10,000 virtual users".to_owned(),
             connections: vus,
             churn: None,
             virtual_users: vus,
