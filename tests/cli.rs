@@ -6,9 +6,11 @@
 //! - [`outputs`]: reports, the run directory, progress, variables.
 //! - [`secrets`]: what results must not tell.
 //! - [`inspecting`]: plans looked at, not run.
+//! - [`doctoring`]: machines held against plans.
 //!
 //! `INSTA_UPDATE=always` writes the snapshots anew; they are to be read before they are committed.
 
+mod doctoring;
 mod endings;
 mod help;
 mod inspecting;

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use nettare_core::plan::{HttpVersions, Options};
 
-use crate::args::{KeyValue, NetworkArgs, RunArgs};
+use crate::args::{KeyValue, NetworkArgs, PlanArgs};
 
-/// What the flags of `run`, or the variables that stand for them, say.
-pub(crate) fn options(args: &RunArgs) -> Options {
-    let RunArgs {
+/// What the flags about a plan, or the variables that stand for them, say.
+pub(crate) fn options(args: &PlanArgs) -> Options {
+    let PlanArgs {
         load,
         scenario,
         judge,
         network,
         tls,
         generator,
-        ..
     } = args;
     Options {
         vus: load.vus,

@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 
 mod args;
+mod checkup;
 mod clock;
 mod commands;
 mod exit;

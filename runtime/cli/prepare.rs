@@ -15,11 +15,35 @@ use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
 use crate::input::{self, Input, LoadedGuest, ScenarioBytes};
 
-/// A plan that can be run, and where its values came from.
+/// A guest is looked at with room for so many virtual users at most: what a plan asks for may be more than there is room for, and
+/// [`crate::checkup`] is to say so.
+const LOOKED_AT_WITH_VUS: u32 = 1_000;
+
+/// A plan that makes sense, and where its values came from.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) resolved: Resolved,
+    /// The guest, with room for as many virtual users as are needed to look at it.
     pub(crate) guest: LoadedGuest,
+    scenario: ScenarioBytes,
+}
+
+impl Prepared {
+    /// The plan, and the guest with room for all of the plan's virtual users.
+    pub(crate) fn with_room(self) -> Result<(Plan, LoadedGuest), Failure> {
+        let Prepared {
+            resolved: Resolved { plan, .. },
+            guest,
+            scenario,
+        } = self;
+        if fits(&guest, &plan, most_vus(&plan)) {
+            return Ok((plan, guest));
+        }
+        // Its room is given back before more is taken.
+        drop(guest);
+        let guest = scenario.load(&plan.limits, plan.run.meter, most_vus(&plan))?;
+        Ok((plan, guest))
+    }
 }
 
 /// Reads a plan or a scenario and makes a plan of it. `layers` holds what flags and environment say.
@@ -35,12 +59,12 @@ pub(crate) fn prepare(
             scenario_of_plan(&layers, defaults)?
         }
     };
-    prepare_scenario(&scenario, layers, defaults)
+    prepare_scenario(scenario, layers, defaults)
 }
 
 /// Loads, merges and checks.
 pub(crate) fn prepare_scenario(
-    scenario: &ScenarioBytes,
+    scenario: ScenarioBytes,
     mut layers: Layers,
     defaults: &Defaults,
 ) -> Result<Prepared, Failure> {
@@ -48,17 +72,22 @@ pub(crate) fn prepare_scenario(
         layers.flags.file = Some(scenario.path.display().to_string());
     }
     let without_own = layers.clone().resolve(defaults).ok();
-    let guest = load(scenario, without_own.as_ref())?;
+    let guest = load(&scenario, without_own.as_ref())?;
     let name = wanted_scenario(&layers, &guest)?;
     layers.scenario = own_options(&guest, &name)?;
     let resolved = layers.resolve(defaults).map_err(plan_failure)?;
     check_hosts(&resolved.plan)?;
-    let guest = if fits(&guest, &resolved) {
+    let vus = most_vus(&resolved.plan).min(LOOKED_AT_WITH_VUS);
+    let guest = if fits(&guest, &resolved.plan, vus) {
         guest
     } else {
-        load(scenario, Some(&resolved))?
+        load(&scenario, Some(&resolved))?
     };
-    Ok(Prepared { resolved, guest })
+    Ok(Prepared {
+        resolved,
+        guest,
+        scenario,
+    })
 }
 
 /// Finds what is wrong with the hosts that may be contacted before anything is printed of the plan.
@@ -110,17 +139,21 @@ fn scenario_of_plan(layers: &Layers, defaults: &Defaults) -> Result<ScenarioByte
 fn load(scenario: &ScenarioBytes, resolved: Option<&Resolved>) -> Result<LoadedGuest, Failure> {
     match resolved {
         Some(Resolved { plan, .. }) => {
-            let vus = plan
-                .scenarios
-                .iter()
-                .map(|scenario| scenario.executor.max_vus())
-                .max()
-                .unwrap_or(1);
+            let vus = most_vus(plan).min(LOOKED_AT_WITH_VUS);
             scenario.load(&plan.limits, plan.run.meter, vus)
         }
         // What is missing may be among the guest's own options.
         None => scenario.load(&Limits::default(), Meter::Time, 1),
     }
+}
+
+/// Virtual users that the plan has at one time.
+fn most_vus(plan: &Plan) -> u32 {
+    let vus = plan
+        .scenarios
+        .iter()
+        .map(|scenario| scenario.executor.max_vus());
+    vus.max().unwrap_or(1)
 }
 
 /// Which of the guest's scenarios is meant, by its exact name; the first when nobody says.
@@ -157,11 +190,9 @@ fn own_options(guest: &LoadedGuest, name: &str) -> Result<Options, Failure> {
 }
 
 /// Whether the guest was loaded as the plan wants it.
-fn fits(guest: &LoadedGuest, resolved: &Resolved) -> bool {
-    let (options, plan) = (guest.guest.options(), &resolved.plan);
-    plan.scenarios
-        .iter()
-        .all(|scenario| scenario.executor.max_vus() <= options.max_vus)
+fn fits(guest: &LoadedGuest, plan: &Plan, vus: u32) -> bool {
+    let options = guest.guest.options();
+    vus <= options.max_vus
         && plan.limits.guest_memory_bytes == options.guest_memory_bytes
         && plan.limits.guest_cpu_ns == options.guest_cpu_ns
         && plan.run.meter == options.meter

@@ -14,8 +14,8 @@ const MADE_BY: &str =
 pub(crate) fn commands_page(definition: &Command) -> String {
     let mut page = format!("{MADE_BY}# Commands\n\n");
     page.push_str(
-        "Values carry their unit: `500ms`, `30s`, `5m`, `200/s`, `64MiB`. Each flag of `run`, `quick` and `inspect` has an \
-         environment variable: `NETTARE_MAX_VUS` is `--max-vus`. Where several say something, the later of these decides: \
+        "Values carry their unit: `500ms`, `30s`, `5m`, `200/s`, `64MiB`. Each flag of `run`, `quick`, `inspect` and `doctor` has \
+         an environment variable: `NETTARE_MAX_VUS` is `--max-vus`. Where several say something, the later of these decides: \
          the default, the scenario's own options, the plan file, the environment, the flag.\n",
     );
     for command in definition

@@ -30,6 +30,7 @@ fn each_command_has_help() {
         "demo",
         "demo-target",
         "inspect",
+        "doctor",
         "report",
         "generate",
     ] {
@@ -44,6 +45,7 @@ fn help_fits_eighty_columns() {
         &["run", "--help"],
         &["quick", "--help"],
         &["inspect", "--help"],
+        &["doctor", "--help"],
     ] {
         for line in help(arguments).lines() {
             assert!(line.chars().count() <= 80, "{arguments:?}: {line}");

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use nettare_target::{Target, TargetOptions};
 use rustix::process::Signal;
@@ -24,7 +24,11 @@ pub(crate) struct TargetProcess {
 impl TargetProcess {
     /// Starts it and waits until it says where it listens.
     pub(crate) fn spawn(world: &World) -> TargetProcess {
-        let mut command = world.command(["demo-target"]);
+        TargetProcess::start(&mut world.command(["demo-target"]))
+    }
+
+    /// Starts it by a command of the caller's.
+    pub(crate) fn start(command: &mut Command) -> TargetProcess {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -47,12 +47,8 @@ impl Cli {
             Command::Quick(args) => &args.output,
             Command::Demo(args) => &args.output,
             Command::Inspect(args) => &args.run.output,
-            Command::Report(args) => {
-                return Wishes {
-                    no_color: args.no_color,
-                    ..Wishes::default()
-                };
-            }
+            Command::Doctor(args) => return Wishes::of_colour(args.no_color),
+            Command::Report(args) => return Wishes::of_colour(args.no_color),
             Command::DemoTarget(_) | Command::Generate(_) => return Wishes::default(),
         };
         Wishes {
@@ -72,6 +68,7 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     DemoTarget(DemoTargetArgs),
     Inspect(InspectArgs),
+    Doctor(Box<DoctorArgs>),
     Report(ReportArgs),
     Generate(GenerateArgs),
 }
@@ -99,6 +96,15 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "PLAN.toml|SCENARIO.wasm")]
     pub(crate) file: String,
     #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What a command line can say of a plan.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -110,8 +116,6 @@ pub(crate) struct RunArgs {
     pub(crate) tls: TlsArgs,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 const INSPECT_EXAMPLES: &str = "\
@@ -127,6 +131,35 @@ Examples:
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) run: Box<RunArgs>,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  nettare doctor                                  Look at this machine
+  nettare doctor plan.toml                        Hold it against a plan
+  nettare doctor checkout.wasm --rate 500/s -d 5m --connections per-request
+  nettare doctor plan.toml --json                 The same for a script
+
+Code 104 says that this machine cannot run the plan; `run` would refuse it with the
+same sentence. Warnings leave the code at 0.";
+
+/// Say whether this machine can generate the load of a plan, and the command that mends what it lacks.
+///
+/// Takes the flags of `run`. Nothing is sent; a few instances of the scenario are made, to measure their memory.
+#[derive(Args, Debug)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorArgs {
+    /// A plan (`.toml`) or a scenario; without one the machine is looked at for itself.
+    #[arg(value_name = "PLAN.toml|SCENARIO.wasm")]
+    pub(crate) file: Option<String>,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    /// Print the findings and all figures as JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print without colours; so does the variable NO_COLOR.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_color: bool,
 }
 
 const DEMO_EXAMPLES: &str = "\

@@ -14,7 +14,7 @@ pub(crate) struct JudgeArgs {
     /// A tag on every sample; repeatable.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) tag: Vec<KeyValue>,
-    /// Exit as if the run were not INVALID; the report still says that it is.
+    /// Start a plan that this machine cannot run, and exit as if the run were not INVALID; the report still says that it is.
     #[arg(long)]
     pub(crate) allow_invalid: bool,
 }

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 const PREFIX: &str = "NETTARE_";
 
 /// Commands whose flags may be given by the environment.
-const COMMANDS_WITH_VARIABLES: [&str; 3] = ["run", "quick", "inspect"];
+const COMMANDS_WITH_VARIABLES: [&str; 4] = ["run", "quick", "inspect", "doctor"];
 
 /// What a variable that stands for a switch says no by.
 const FALSE_WORDS: [&str; 5] = ["", "0", "false", "no", "off"];
@@ -249,17 +249,24 @@ mod tests {
         let parsed = parse("nettare run a.wasm --max-redirects 5", &variables).unwrap();
         let both = run_of(parsed.cli);
         assert_eq!(
-            (both.load.vus, both.network.max_redirects, both.output.quiet),
+            (
+                both.plan.load.vus,
+                both.plan.network.max_redirects,
+                both.output.quiet
+            ),
             (Some(7), Some(5), true)
         );
         let environment = run_of(parsed.environment);
         assert_eq!(
-            (environment.load.vus, environment.network.max_redirects),
+            (
+                environment.plan.load.vus,
+                environment.plan.network.max_redirects
+            ),
             (Some(7), None)
         );
         let flags = run_of(parsed.flags);
         assert_eq!(
-            (flags.load.vus, flags.network.max_redirects),
+            (flags.plan.load.vus, flags.plan.network.max_redirects),
             (None, Some(5))
         );
     }
@@ -268,6 +275,7 @@ mod tests {
     fn flags_that_repeat_add_to_their_variable() {
         let parsed = parse("nettare run a.wasm -e B=2", &[("NETTARE_ENV", "A=1")]).unwrap();
         let keys: Vec<String> = run_of(parsed.cli)
+            .plan
             .scenario
             .env
             .into_iter()
@@ -280,7 +288,7 @@ mod tests {
     fn a_switch_can_be_refused_by_its_variable() {
         for no in FALSE_WORDS {
             let parsed = parse("nettare run a.wasm", &[("NETTARE_HTTP2", no)]).unwrap();
-            assert!(!run_of(parsed.cli).network.http2, "{no:?}");
+            assert!(!run_of(parsed.cli).plan.network.http2, "{no:?}");
         }
     }
 

@@ -154,8 +154,7 @@ impl Stage {
             flags,
             ..Layers::default()
         };
-        let prepared = prepare_scenario(&bytes, layers, &machine::defaults(self.seed))?;
-        Ok((prepared.resolved.plan, prepared.guest))
+        prepare_scenario(bytes, layers, &machine::defaults(self.seed))?.with_room()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod demo;
 mod demo_target;
+mod doctor;
 mod generate;
 mod inspect;
 mod quick;
@@ -25,6 +26,7 @@ pub(crate) fn dispatch(parsed: &Parsed, ui: &Ui) -> Result<u8, Failure> {
         Command::Demo(args) => demo::demo(args, ui),
         Command::DemoTarget(args) => demo_target::demo_target(args, ui),
         Command::Inspect(args) => inspect::inspect(&args.run, &run::layers(parsed), ui),
+        Command::Doctor(args) => doctor::doctor(args, &run::layers(parsed), ui),
         Command::Report(args) => report::report(args, ui),
         Command::Generate(args) => generate::generate(args),
     }

@@ -11,6 +11,7 @@ use nettare_engine::net::Target;
 use url::Url;
 
 use crate::args::{QuickArgs, QuickLoadArgs, RequestArgs};
+use crate::checkup;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
 use crate::layers;
@@ -30,6 +31,7 @@ pub(crate) fn quick(args: &QuickArgs, ui: &Ui) -> Result<u8, Failure> {
     let plan = plan(args, session.moment().seed())?;
     let tls = tls_options(&args.tls)?;
     ui.note(&understood(&plan));
+    checkup::before_run(ui, &plan, None, args.judge.allow_invalid)?;
     let request = Request {
         plan,
         guest: None,

@@ -6,6 +6,7 @@ use nettare_core::plan::{Layers, Options};
 use nettare_report::text;
 
 use crate::args::{Cli, Command, Parsed, RunArgs};
+use crate::checkup;
 use crate::failure::Failure;
 use crate::layers::options;
 use crate::machine;
@@ -16,17 +17,21 @@ use crate::ui::Ui;
 /// Runs it.
 pub(crate) fn run(args: &RunArgs, layers: &Layers, ui: &Ui) -> Result<u8, Failure> {
     let session = Session::prepare(ui, &args.output.report)?;
-    let tls = tls_options(&args.tls)?;
+    let tls = tls_options(&args.plan.tls)?;
     let defaults = machine::defaults(session.moment().seed());
     let prepared = prepare(Path::new(&args.file), layers.clone(), &defaults)?;
     for sentence in text::plan_in_words(&prepared.resolved.plan) {
         ui.note(&sentence);
     }
+    let allow_invalid = args.plan.judge.allow_invalid;
+    let guest = Some(&prepared.guest.guest);
+    checkup::before_run(ui, &prepared.resolved.plan, guest, allow_invalid)?;
+    let (plan, guest) = prepared.with_room()?;
     let request = Request {
-        plan: prepared.resolved.plan,
-        guest: Some(prepared.guest),
+        plan,
+        guest: Some(guest),
         tls,
-        allow_invalid: args.judge.allow_invalid,
+        allow_invalid,
     };
     Ok(session.execute(request)?.code)
 }
@@ -42,8 +47,9 @@ pub(crate) fn layers(parsed: &Parsed) -> Layers {
 
 fn said(cli: &Cli) -> Options {
     match &cli.command {
-        Command::Run(args) => options(args),
-        Command::Inspect(args) => options(&args.run),
+        Command::Run(args) => options(&args.plan),
+        Command::Inspect(args) => options(&args.run.plan),
+        Command::Doctor(args) => options(&args.plan),
         _ => Options::default(),
     }
 }

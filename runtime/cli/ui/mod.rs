@@ -38,6 +38,16 @@ pub(crate) struct Wishes {
     pub(crate) verbosity: u8,
 }
 
+impl Wishes {
+    /// Of commands that say something of colours alone.
+    pub(crate) fn of_colour(no_color: bool) -> Wishes {
+        Wishes {
+            no_color,
+            ..Wishes::default()
+        }
+    }
+}
+
 impl Ui {
     /// Looks at the streams and the environment (`NO_COLOR`, see <https://no-color.org>, and `TERM`).
     pub(crate) fn detect(wishes: Wishes) -> Ui {
@@ -70,20 +80,23 @@ impl Ui {
 
     /// The summary of a run as it fits standard output.
     pub(crate) fn summary(&self, report: &Report, files: &[String]) -> String {
+        let options = TextOptions {
+            files: files.to_vec(),
+            ..self.text_options()
+        };
+        text::summary(report, &options)
+    }
+
+    /// How a text is to look on standard output.
+    pub(crate) fn text_options(&self) -> TextOptions {
         let width =
             rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
-        let options = TextOptions {
+        let options = TextOptions::default();
+        TextOptions {
             colour: self.out.is_on(),
-            files: files.to_vec(),
-            ..TextOptions::default()
-        };
-        text::summary(
-            report,
-            &TextOptions {
-                width: width.unwrap_or(options.width),
-                ..options
-            },
-        )
+            width: width.unwrap_or(options.width),
+            ..options
+        }
     }
 
     /// Says what deserves attention but stops nothing; not with `--quiet`.

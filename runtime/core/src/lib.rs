@@ -10,12 +10,14 @@
 //! - [`sample`]: one exchange, one call, one iteration, as measured.
 //! - [`stats`]: histograms, series, shards of an interval, totals.
 //! - [`threshold`], [`verdict`]: what the totals are judged by.
+//! - [`doctor`]: whether a machine can generate the load that a plan asks for.
 //! - [`event`]: what observers of a running test are told.
 //! - [`report`]: the complete record of a run.
 //! - [`units`]: durations, rates and sizes as people write them.
 
 #![forbid(unsafe_code)]
 
+pub mod doctor;
 pub mod event;
 pub mod pace;
 pub mod plan;

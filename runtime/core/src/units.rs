@@ -6,7 +6,7 @@
 //! Each kind has two ways of printing:
 //!
 //! - `format` is exact and parses back: `1m30s`, `64MiB`, `50/m`. It is what plans are printed with.
-//! - [`Nanoseconds`] and [`Bytes`] are rounded to three digits for reading: `1.25 ms`, `800 KB`.
+//! - [`Nanoseconds`] and [`Bytes`] are rounded to three digits for reading: `1.25 ms`, `800 KB`. A [`Count`] is whole: `28,232`.
 
 pub mod duration;
 pub mod rate;
@@ -17,7 +17,7 @@ mod human;
 mod text;
 
 pub use self::duration::{format as format_duration, parse as parse_duration};
-pub use self::human::{Bytes, Nanoseconds};
+pub use self::human::{Bytes, Count, Nanoseconds};
 pub use self::rate::{format as format_rate, parse as parse_rate};
 pub use self::size::{format as format_size, parse as parse_size};
 pub use self::text::UnitError;

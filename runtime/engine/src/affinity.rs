@@ -21,7 +21,7 @@ const IO_NICENESS: i32 = -10;
 const NICEST: i32 = 19;
 
 /// The CPUs that this process may run on, by number. At least one.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
+pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else {
         return vec![0];
     };

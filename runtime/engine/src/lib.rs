@@ -9,10 +9,12 @@
 //! - `mailbox`: the boundary between a guest and its I/O. `turn`: the guest thread. `placement`: where a guest is polled.
 //! - `judge`: threads that evaluate deferred checks.
 //! - `recorder`: from what happened to the statistics.
+//! - `footprint`: how much memory a virtual user takes, before a run.
 //! - `clock`, `affinity`: the run's time, the machine's CPUs.
 
 mod affinity;
 mod clock;
+mod footprint;
 mod judge;
 mod mailbox;
 mod placement;
@@ -25,5 +27,7 @@ mod worker;
 pub use nettare_net as net;
 pub use nettare_vm as vm;
 
+pub use affinity::allowed_cpus;
+pub use footprint::bytes_per_vu;
 pub use process::ProcessUse;
 pub use run::{EndCause, Job, RunResult, Stopper, judge_count, run};

@@ -185,7 +185,7 @@ fn connect_failure(error: &io::Error, address: SocketAddr) -> Failure {
 fn own_limit(errno: Option<i32>) -> Option<&'static str> {
     match errno? {
         libc::EADDRNOTAVAIL => Some(
-            "no local port is free: widen net.ipv4.ip_local_port_range, keep connections alive, or use --local-ips",
+            "no local port is free: run `sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or keep connections with --connections per-vu",
         ),
         libc::EMFILE => Some("raise the limit on open files (ulimit -n)"),
         libc::ENFILE => Some("raise fs.file-max"),

@@ -45,6 +45,7 @@ pub use error::SetupError;
 pub use frames::{FrameHeader, FramePiece, FrameScanner, RecordScanner};
 pub use ledger::{NetPhases, Stamps};
 pub use message::{Call, Request, Response};
+pub use sentinel::keep_stamping;
 pub use session::Session;
 pub use shared::Shared;
 pub use target::Target;

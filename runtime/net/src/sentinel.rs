@@ -31,7 +31,7 @@ static SENTINEL: OnceLock<Result<Socket, String>> = OnceLock::new();
 /// # Errors
 ///
 /// Why it does not.
-pub(crate) fn keep_stamping() -> Result<(), String> {
+pub fn keep_stamping() -> Result<(), String> {
     let sentinel = SENTINEL.get_or_init(|| working_sentinel().map_err(|error| error.to_string()));
     sentinel.as_ref().map(|_| ()).map_err(Clone::clone)
 }
@@ -55,6 +55,8 @@ fn prove_stamps() -> io::Result<()> {
     wire::ask_for_control_data(receiver.as_fd())?;
     receiver.connect(&listener.local_addr()?.into())?;
     receiver.set_read_timeout(Some(Duration::from_secs(1)))?;
+    // Ends with a reset: otherwise the listener's port would stay in TIME_WAIT for a minute, which a run with few ports would miss.
+    receiver.set_linger(Some(Duration::ZERO))?;
     let (mut sender, _) = listener.accept()?;
     sender.set_nodelay(true)?;
     let mut in_a_row = 0;

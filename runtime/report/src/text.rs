@@ -8,6 +8,7 @@ use nettare_core::report::Report;
 
 mod capacity;
 mod checks;
+mod diagnosis;
 mod head;
 mod histogram;
 mod latency;
@@ -18,6 +19,7 @@ mod units;
 
 use page::Page;
 
+pub use diagnosis::diagnosis;
 pub use plan::plan_in_words;
 pub use units::{bytes, count, percent, time};
 

@@ -85,6 +85,13 @@ impl Need {
         Ok(need)
     }
 
+    /// Memory maps that so many virtual users take, with all others of the process.
+    pub fn memory_maps(&self, vus: u32) -> u64 {
+        let each = MAPS_FOR_STACK + MAPS_FOR_MEMORY * u64::from(self.memories.max(1));
+        let instances = u64::from(vus) + u64::from(SPARE_INSTANCES);
+        instances * each + MAPS_ELSEWHERE
+    }
+
     /// What wasmtime says of the compiled component. It does not count core instances.
     pub(crate) fn of(resources: &wasmtime::ResourcesRequired, core_instances: u32) -> Need {
         Need {

@@ -92,7 +92,8 @@ keywords! {
         PerVu = "per-vu",
         /// A virtual user's connections are closed when its iteration ends.
         PerIteration = "per-iteration",
-        /// Every request opens its own.
+        /// Every request opens its own, which is closed as soon as the response is there. The request does not ask for that: no
+        /// `Connection: close` is sent, so the generator closes first, and the port in TIME_WAIT is its own.
         PerRequest = "per-request",
     } later ["shared:"]
 }

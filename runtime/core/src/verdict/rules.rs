@@ -28,7 +28,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "generator-limit",
         limit: "at most 0.1 % of exchanges attempted",
-        advice: "this machine ran out of ports, descriptors or memory: see the errors, raise its limits or spread the load",
+        advice: "this machine ran out of what the errors name. Ports: `sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or keep \
+                 connections with --connections per-vu. Descriptors: `ulimit -n`. Memory: fewer virtual users",
         fires: |counts| {
             let failed = counts.funnel.failed[ErrorKind::GeneratorLimit as usize];
             exceeds(

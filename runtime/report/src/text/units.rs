@@ -1,7 +1,7 @@
 //! Numbers as people read them: three digits and a unit, thousands apart.
 
 use nettare_core::stats::Unit;
-use nettare_core::units::{Bytes, Nanoseconds};
+use nettare_core::units::{Bytes, Count, Nanoseconds};
 
 /// A time of so many nanoseconds, in three digits: `812 ns`, `1.23 ms`, `45.6 s`, `2m3s`.
 pub fn time(ns: u64) -> String {
@@ -15,15 +15,7 @@ pub fn bytes(bytes: u64) -> String {
 
 /// A count with its thousands apart: `1,234,567`.
 pub fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    Count(count).to_string()
 }
 
 /// A share as a percentage: `0 %`, `< 0.1 %`, `2.8 %`, `100 %`. Only all is 100 %, and only nothing is 0 %.
