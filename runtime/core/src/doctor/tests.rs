@@ -44,6 +44,7 @@ fn plan(executor: Executor, connections: ConnectionPolicy) -> Plan {
         name: "quick".to_owned(),
         work: Work::Request(request),
         executor,
+        isolation: Default::default(),
         graceful_stop_ns: 0,
         env: Default::default(),
         tags: Default::default(),
