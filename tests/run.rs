@@ -9,5 +9,6 @@
 mod counts;
 mod hooks;
 mod languages;
+mod profile;
 mod stop;
 mod surroundings;

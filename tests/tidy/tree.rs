@@ -80,7 +80,7 @@ fn is_generated(file: &File) -> bool {
         .is_some_and(|line| line.contains("@generated"))
 }
 
-/// Folders that hold what is built or fetched, wherever they are.
+/// Folders that hold what is built or fetched, wherever they are. In a second work tree of a repository, `.git` is a file.
 const BUILT: [&str; 6] = [
     "target",
     "node_modules",
@@ -96,10 +96,11 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) {
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
+        if BUILT.contains(&name.as_str()) && root.join("runtime/target") != path {
+            continue;
+        }
         if path.is_dir() {
-            if !BUILT.contains(&name.as_str()) || root.join("runtime/target") == path {
-                collect(root, &path, files);
-            }
+            collect(root, &path, files);
         } else if let Ok(text) = fs::read_to_string(&path) {
             let relative = path
                 .strip_prefix(root)

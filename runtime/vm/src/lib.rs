@@ -10,6 +10,7 @@
 //!                                               └─ describe, exports, imports (for `inspect`)
 //!        Vu::iterate ─► the guest's `run` ─► imports (host/*.rs) ─► Host (I/O), records
 //!                        ▲ meter: every crossing between guest and host is stamped
+//!                        ▲ profile: one virtual user's stack is sampled, where that is asked for
 //!                        ▲ epoch: every millisecond a long segment yields, is stopped, or runs out of its budget
 //! ```
 //!
@@ -29,6 +30,7 @@ mod limits;
 mod live;
 mod meter;
 mod pool;
+mod profile;
 mod random;
 mod record;
 mod registry;
@@ -41,6 +43,7 @@ pub use doors::{Cancelled, Host, HttpReply, HttpRequest, HttpResponse, LogLevel}
 pub use error::{GuestFailure, LoadError};
 pub use guest::{Description, Guest, GuestOptions};
 pub use pool::Need;
+pub use profile::Profiler;
 pub use record::Record;
 pub use registry::{Conflict, MetricInfo, Registry, SeriesInfo};
 pub use vu::{IterationEnd, RunStart, StopFlag, Vu, VuLimits, VuSetup, Yields};

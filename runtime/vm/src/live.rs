@@ -12,11 +12,11 @@ use wasmtime::component::{
     ComponentExportIndex, ComponentNamedList, Instance, Lift, Lower, TypedFunc,
 };
 
-use crate::epoch;
 use crate::error::GuestFailure;
 use crate::guest::Loaded;
 use crate::meter::Usage;
 use crate::state::State;
+use crate::{epoch, profile};
 
 pub(crate) struct Live {
     loaded: Arc<Loaded>,
@@ -164,7 +164,11 @@ fn store(loaded: &Loaded, state: State) -> Store<State> {
     let mut store = Store::new(loaded.pre.engine(), state);
     store.limiter(|state| &mut state.limiter);
     store.call_hook(|mut store, hook| {
-        store.data_mut().meter.cross(hook);
+        let state = store.data_mut();
+        state.meter.cross(hook);
+        if state.sampler.is_some() {
+            profile::cross(store, hook);
+        }
         Ok(())
     });
     store.set_hostcall_fuel(loaded.options.hostcall_bytes);

@@ -41,7 +41,7 @@ pub(crate) fn wall_clock_ns() -> u64 {
 }
 
 /// CPU time of this thread, in nanoseconds.
-fn thread_cpu_ns() -> u64 {
+pub(crate) fn thread_cpu_ns() -> u64 {
     nanoseconds(rustix::time::clock_gettime(
         rustix::time::ClockId::ThreadCPUTime,
     ))
@@ -216,6 +216,11 @@ impl Meter {
     fn resume(&mut self, now: u64) {
         self.resumed = now;
         self.resume_thread();
+    }
+
+    /// When the virtual user got the thread that it holds, in ticks of the clock: another number for each stretch.
+    pub(crate) fn held_since(&self) -> u64 {
+        self.resumed
     }
 
     /// How long the virtual user has held its thread.

@@ -11,6 +11,7 @@ use wasmtime::component::ResourceTable;
 use crate::doors::{Cancelled, Host, HttpReply, HttpRequest, LogLevel};
 use crate::limits::{Limiter, RECORDS_MOST, RECORDS_WAITING};
 use crate::meter::Meter;
+use crate::profile::Sampler;
 use crate::random::Random;
 use crate::record::Record;
 use crate::registry::Registry;
@@ -173,6 +174,8 @@ pub(crate) struct State {
     pub(crate) stop: StopFlag,
     pub(crate) yields: Yields,
     pub(crate) meter: Meter,
+    /// For the one virtual user that is sampled.
+    pub(crate) sampler: Option<Box<Sampler>>,
     pub(crate) random: Random,
     /// Requests, responses and calls that the guest has handles on. Its instance's, and gone with it.
     pub(crate) table: ResourceTable,
@@ -210,6 +213,7 @@ impl State {
             stop: StopFlag::default(),
             yields: Yields::default(),
             meter: Meter::new(nettare_core::plan::Meter::Off, 0),
+            sampler: None,
             random: Random::new(0, 0),
             table: table(&limits),
             tags: Tags::default(),
