@@ -288,11 +288,12 @@ mod tests {
     fn the_first_virtual_user_that_begins_is_the_one_and_its_profile_is_given_once() {
         let (profiler, ticks) = (Profiler::new(), Ticks::default());
         assert_eq!(profiler.finish(), None);
-        let profiler_of_run = Profiler::new();
-        assert!(profiler_of_run.clone().claim(4, &ticks).is_some());
-        assert!(profiler_of_run.claim(1, &ticks).is_none());
-        assert_eq!(profiler_of_run.finish().unwrap().vu, 4);
-        assert_eq!(profiler_of_run.finish(), None);
-        assert!(profiler_of_run.claim(1, &ticks).is_none());
+        let (profiler, of_another) = (Profiler::new(), profiler);
+        let one_and_the_same = profiler.clone();
+        assert!(one_and_the_same.claim(4, &ticks).is_some());
+        assert!(profiler.claim(1, &ticks).is_none());
+        assert_eq!(profiler.finish().unwrap().vu, 4);
+        assert_eq!(one_and_the_same.finish(), None);
+        assert!(of_another.claim(1, &ticks).is_none(), "its run is over");
     }
 }
