@@ -15,5 +15,6 @@ mod hooks;
 mod languages;
 mod metering;
 mod ports;
+mod profile;
 mod stop;
 mod surroundings;

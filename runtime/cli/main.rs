@@ -17,6 +17,7 @@ mod layers;
 mod machine;
 mod outputs;
 mod prepare;
+mod profile;
 mod reference;
 mod run_directory;
 mod session;

@@ -1,4 +1,4 @@
-//! Files asked for by `--report`: opened before the run, so that an hour of load is not followed by "permission denied".
+//! Files asked for by `--report` and the like: opened before the run, so that an hour of load is not followed by "permission denied".
 //!
 //! An older report under the same name stays whole until the new one is there to replace it; a file made here and never
 //! written is removed again.
@@ -16,8 +16,14 @@ use crate::failure::Failure;
 /// One report file, open and not yet written.
 #[derive(Debug)]
 pub(crate) struct Output {
-    path: PathBuf,
     format: Format,
+    file: OpenFile,
+}
+
+/// A file that is open and not yet written.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    path: PathBuf,
     file: File,
     /// Whether the file was made here and holds nothing yet.
     made_and_empty: bool,
@@ -30,7 +36,33 @@ pub(crate) fn open_all(files: &[ReportFile]) -> Result<Vec<Output>, Failure> {
 
 impl Output {
     fn open(wanted: &ReportFile) -> Result<Output, Failure> {
-        let path = wanted.path.clone();
+        let file = OpenFile::open(&wanted.path, "report", "--report")?;
+        Ok(Output {
+            format: wanted.format,
+            file,
+        })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// What it is to hold.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Replaces the file's content.
+    pub(crate) fn write(self, content: &[u8]) -> io::Result<()> {
+        self.file.write(content)
+    }
+}
+
+impl OpenFile {
+    /// Opens the file that `flag` names, or says why this `what` cannot be written.
+    pub(crate) fn open(path: &Path, what: &str, flag: &str) -> Result<OpenFile, Failure> {
+        let path = path.to_owned();
         let made_and_empty = !path.exists();
         // Not truncated here: see the module's promise about older reports.
         match OpenOptions::new()
@@ -39,24 +71,18 @@ impl Output {
             .truncate(false)
             .open(&path)
         {
-            Ok(file) => Ok(Output {
+            Ok(file) => Ok(OpenFile {
                 path,
-                format: wanted.format,
                 file,
                 made_and_empty,
             }),
-            Err(error) => Err(unwritable(&path, &error)),
+            Err(error) => Err(unwritable(&path, what, flag, &error)),
         }
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// What it is to hold.
-    pub(crate) fn format(&self) -> Format {
-        self.format
     }
 
     /// Replaces the file's content. What is not a regular file (a pipe, a terminal) is only written to.
@@ -71,7 +97,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OpenFile {
     fn drop(&mut self) {
         if self.made_and_empty {
             // An empty file left behind is untidy, no more: nothing to report.
@@ -80,20 +106,20 @@ impl Drop for Output {
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+fn unwritable(path: &Path, what: &str, flag: &str, error: &io::Error) -> Failure {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let failure = Failure::new(
         Cause::Plan,
-        format!("the report `{}` cannot be written: {error}", path.display()),
+        format!("the {what} `{}` cannot be written: {error}", path.display()),
     );
     match folder {
         Some(folder) if !folder.exists() => failure.hint(format!(
             "make the directory first: mkdir -p {}",
             folder.display()
         )),
-        _ => failure.hint("name a file that may be written with --report"),
+        _ => failure.hint(format!("name a file that may be written with {flag}")),
     }
 }
 

@@ -106,6 +106,16 @@ const COMMAND_LINES: &[(&str, i32, &[&str])] = &[
         &["run", "idle.wasm", "--report", "run.pdf"],
     ),
     (
+        "a profile of no kind",
+        2,
+        &["run", "idle.wasm", "--profile-guest", "guest.png"],
+    ),
+    (
+        "a profile where there is no guest",
+        2,
+        &["quick", "http://127.0.0.1/", "--profile-guest", "guest.svg"],
+    ),
+    (
         "a variable without a value",
         2,
         &["run", "idle.wasm", "-e", "TARGET"],
@@ -202,6 +212,23 @@ const PLANS: &[(&str, i32, &[&str])] = &[
         "a report in a directory that is not there",
         104,
         &["run", "plan.toml", "--report", "nowhere/run.json"],
+    ),
+    (
+        "a profile in a directory that is not there",
+        104,
+        &["run", "plan.toml", "--profile-guest", "nowhere/guest.svg"],
+    ),
+    (
+        "a report and a profile in one file",
+        104,
+        &[
+            "run",
+            "plan.toml",
+            "--report",
+            "a.json",
+            "--profile-guest",
+            "a.json",
+        ],
     ),
     (
         "a host that is none",

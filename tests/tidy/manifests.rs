@@ -110,7 +110,16 @@ const CLOSED_LISTS: &[(&str, &[&str])] = &[
             "thiserror",
         ],
     ),
-    ("nettare-report", &["serde", "serde_json", "thiserror"]),
+    // The Firefox profiler's format changes with the profiler; the crate that follows it is small, and pure.
+    (
+        "nettare-report",
+        &[
+            "fxprof-processed-profile",
+            "serde",
+            "serde_json",
+            "thiserror",
+        ],
+    ),
 ];
 
 pub(super) const INHERITED: Rule = Rule {

@@ -132,8 +132,8 @@ fn microseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).max(1.0)
 }
 
-/// xorshift: each round needs the one before, so neither compiler nor processor can shorten the way.
-/// It is not inlined: copies of a loop may differ in speed.
+/// xorshift: each round needs the one before, so neither compiler nor processor can shorten the way. Not inlined, so that a profile
+/// names it.
 #[inline(never)]
 fn spin(rounds: u64) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

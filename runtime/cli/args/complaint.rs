@@ -103,6 +103,21 @@ fn refused_value(error: &clap::Error, about: &str) -> String {
     }
 }
 
+/// `run`, if it has the flag that `command` does not know.
+pub(super) fn owner_of(
+    error: &clap::Error,
+    definition: &clap::Command,
+    command: Option<&str>,
+) -> Option<&'static str> {
+    let unknown = text(error, ContextKind::InvalidArg);
+    let name = flag_of(&unknown).strip_prefix("--")?;
+    let run = definition.find_subcommand("run")?;
+    let has = run
+        .get_arguments()
+        .any(|flag| flag.get_long() == Some(name));
+    (has && command != Some("run")).then_some("run")
+}
+
 /// `--vus` of `--vus <N>`.
 fn flag_of(argument: &str) -> &str {
     argument.split_once(' ').map_or(argument, |(flag, _)| flag)

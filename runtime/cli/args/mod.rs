@@ -19,7 +19,7 @@ pub(crate) use network::{GeneratorArgs, NetworkArgs, TlsArgs};
 pub(crate) use output::{JudgeArgs, OutputArgs};
 pub(crate) use parse::{Parsed, definition, parse};
 pub(crate) use quick::{QuickArgs, QuickLoadArgs, RequestArgs};
-pub(crate) use values::{KeyValue, ReportFile, Span};
+pub(crate) use values::{KeyValue, ProfileFile, ProfileForm, ReportFile, Span};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -99,6 +99,9 @@ pub(crate) struct RunArgs {
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Sample where one virtual user's guest spends its CPU time: .svg is a flame graph, .json is for the Firefox profiler.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) profile_guest: Option<ProfileFile>,
 }
 
 /// What a command line can say of a plan.

@@ -175,6 +175,15 @@ fn complain(definition: &clap::Command, words: &[OsString], error: &clap::Error)
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             complaint::no_command(command)
         }
+        ErrorKind::UnknownArgument => {
+            let failure = complaint::failure(error, command);
+            match complaint::owner_of(error, definition, command) {
+                Some(owner) => {
+                    failure.hint(format!("`nettare {owner}` has that flag, for a scenario"))
+                }
+                None => failure,
+            }
+        }
         _ => complaint::failure(error, command),
     }
 }

@@ -160,6 +160,42 @@ impl FromStr for ReportFile {
     }
 }
 
+/// A guest's profile to be written, and what its extension says of its form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProfileFile {
+    pub(crate) path: PathBuf,
+    pub(crate) form: ProfileForm,
+}
+
+/// What a profile is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProfileForm {
+    /// For the Firefox profiler.
+    Firefox,
+    /// A drawing.
+    FlameGraph,
+}
+
+impl FromStr for ProfileFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ProfileFile, String> {
+        let path = PathBuf::from(text);
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let form = match extension.to_ascii_lowercase().as_str() {
+            "json" => ProfileForm::Firefox,
+            "svg" => ProfileForm::FlameGraph,
+            _ => {
+                return Err(format!(
+                    "`{text}` does not say which profile it is; end the name in .svg for a flame graph, in .json for the \
+                     Firefox profiler"
+                ));
+            }
+        };
+        Ok(ProfileFile { path, form })
+    }
+}
+
 /// A condition on a metric.
 pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
     Threshold::parse_flag(text).map_err(|error| error.to_string())
@@ -271,6 +307,17 @@ mod tests {
                 found.contains(complaint) && found.is_empty() == complaint.is_empty(),
                 "{text}: {sentence}: {found}"
             );
+        }
+    }
+
+    #[test]
+    fn the_extension_decides_the_profile() {
+        let form = |text: &str| text.parse::<ProfileFile>().map(|file| file.form);
+        assert_eq!(form("guest.json"), Ok(ProfileForm::Firefox));
+        assert_eq!(form("a.b/GUEST.SVG"), Ok(ProfileForm::FlameGraph));
+        for text in ["guest.png", "guest", "svg", ".svg"] {
+            let why = form(text).unwrap_err();
+            assert!(why.contains("end the name in .svg"), "{text}: {why}");
         }
     }
 

@@ -11,6 +11,7 @@ use super::Ended;
 use crate::exit::{self, Cause};
 use crate::failure::Failure;
 use crate::outputs::Output;
+use crate::profile::EndedProfile;
 use crate::run_directory::RunDirectory;
 use crate::ui::{self, Ui};
 
@@ -25,12 +26,19 @@ pub(super) struct Known {
     pub(super) allow_invalid: bool,
 }
 
+/// Files to be written.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) reports: Vec<Output>,
+    pub(super) profile: Option<EndedProfile>,
+}
+
 /// Judges, writes and prints.
 pub(super) fn finish(
     ui: &Ui,
     known: Known,
     result: &RunResult,
-    outputs: Vec<Output>,
+    files: Files,
     directory: Option<&RunDirectory>,
 ) -> Result<Ended, Failure> {
     let thresholds = threshold::evaluate(&known.plan.thresholds, &result.totals);
@@ -38,7 +46,8 @@ pub(super) fn finish(
     let mut causes = causes(&result.causes, &thresholds, &verdict, known.allow_invalid);
     let mut report = assemble(known, result, &thresholds, &verdict, &causes);
 
-    let mut written = write_outputs(outputs, &report)?;
+    let mut written = write_outputs(files.reports, &report)?;
+    written.add(write_profile(files.profile)?);
     written.note_losses(&mut causes, &mut report);
     written.add(keep_report(directory, &report)?);
     let summary = ui.summary(&report, &written.files);
@@ -213,6 +222,22 @@ fn write_outputs(outputs: Vec<Output>, report: &Report) -> Result<Written, Failu
                 .lost
                 .push(format!("the report `{path}` could not be written: {error}")),
         }
+    }
+    Ok(written)
+}
+
+/// Writes the guest's profile, if it was taken.
+fn write_profile(profile: Option<EndedProfile>) -> Result<Written, Failure> {
+    let mut written = Written::default();
+    let Some(profile) = profile else {
+        return Ok(written);
+    };
+    let path = profile.path().display().to_string();
+    match profile.write()? {
+        Ok(()) => written.files.push(path),
+        Err(error) => written.lost.push(format!(
+            "the profile `{path}` could not be written: {error}"
+        )),
     }
     Ok(written)
 }

@@ -21,12 +21,13 @@ use nettare_engine::net::{AllowList, Identity, NetConfig, Shared, TlsOptions};
 use nettare_engine::vm::Guest;
 use nettare_engine::{Job, RunResult, Stopper};
 
-use crate::args::{ReportFile, TlsArgs};
+use crate::args::{ProfileFile, ReportFile, TlsArgs};
 use crate::clock::Moment;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
 use crate::input::LoadedGuest;
 use crate::outputs::{self, Output};
+use crate::profile::ProfileOutput;
 use crate::run_directory::{self, RunDirectory};
 use crate::signals::{Phase, Signals};
 use crate::ui::{Progress, Ui};
@@ -55,6 +56,7 @@ pub(crate) struct Session<'a> {
     signals: Signals,
     stopper: Stopper,
     outputs: Vec<Output>,
+    profile: Option<ProfileOutput>,
 }
 
 impl<'a> Session<'a> {
@@ -72,7 +74,24 @@ impl<'a> Session<'a> {
             signals,
             stopper,
             outputs: outputs::open_all(reports)?,
+            profile: None,
         })
+    }
+
+    /// Opens the file for the guest's profile, if one is wanted.
+    pub(crate) fn profiling(self, file: Option<&ProfileFile>) -> Result<Session<'a>, Failure> {
+        if let Some(file) = file
+            && self.outputs.iter().any(|report| report.path() == file.path)
+        {
+            let message = format!(
+                "`{}` is to hold a report and a profile",
+                file.path.display()
+            );
+            return Err(Failure::new(Cause::Plan, message)
+                .hint("name two files with --report and --profile-guest"));
+        }
+        let profile = file.map(ProfileOutput::open).transpose()?;
+        Ok(Session { profile, ..self })
     }
 
     /// The moment the session began.
@@ -116,7 +135,7 @@ impl<'a> Session<'a> {
             .unzip();
         let job = Job {
             plan: request.plan,
-            guest,
+            guest: guest.map(|guest| self.sampled(guest)),
             network,
         };
         let progress = Progress::new(*self.ui, &job.plan);
@@ -128,16 +147,42 @@ impl<'a> Session<'a> {
         self.signals.enter(Phase::Reporting);
         let seen = watcher.end();
         let result = result.or_fail(Cause::Plan)?;
+        let profile = self
+            .profile
+            .take()
+            .map(|profile| profile.end(scenario.as_ref()));
 
+        let mut warnings = seen.warnings;
+        for sentence in profile.iter().flat_map(|profile| &profile.warnings) {
+            self.ui.warn(sentence);
+            warnings.push(sentence.clone());
+        }
         let known = finish::Known {
             id,
             started: started.rfc3339(),
             plan: job.plan,
             scenario,
-            warnings: seen.warnings,
+            warnings,
             allow_invalid: request.allow_invalid,
         };
-        finish::finish(self.ui, known, &result, outputs, seen.directory.as_ref())
+        finish::finish(
+            self.ui,
+            known,
+            &result,
+            finish::Files {
+                reports: outputs,
+                profile,
+            },
+            seen.directory.as_ref(),
+        )
+    }
+
+    /// The guest, to be sampled if a profile is wanted.
+    fn sampled(&self, guest: Guest) -> Guest {
+        match &self.profile {
+            Some(profile) => profile.sample(guest),
+            None => guest,
+        }
     }
 
     /// The directory that keeps this run; a warning where there can be none.

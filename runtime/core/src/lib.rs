@@ -7,6 +7,7 @@
 //! - [`pace`]: when the n-th arrival is due.
 //! - [`segment`]: which worker (and later which machine) gets which virtual users and arrivals.
 //! - [`sched`]: the scheduler of one scenario on one worker, a state machine `(now, event) -> actions`.
+//! - [`profile`]: what one virtual user's guest did with its CPU time.
 //! - [`sample`]: one exchange, one call, one iteration, as measured.
 //! - [`stats`]: histograms, series, shards of an interval, totals.
 //! - [`threshold`], [`verdict`]: what the totals are judged by.
@@ -21,6 +22,7 @@ pub mod doctor;
 pub mod event;
 pub mod pace;
 pub mod plan;
+pub mod profile;
 pub mod report;
 pub mod sample;
 pub mod sched;

@@ -10,9 +10,7 @@ use crate::error::LoadError;
 use crate::guest::GuestOptions;
 use crate::limits::{FIBER_STACK_BYTES, GUEST_STACK_BYTES};
 use crate::pool::{Need, Pool};
-
-/// Functions of a backtrace that are kept.
-pub(crate) const BACKTRACE_FRAMES: usize = 8;
+use crate::profile;
 
 /// A compiled component, the engine with room for its virtual users, and what each of them takes.
 pub(crate) struct Compiled {
@@ -72,7 +70,8 @@ fn config(pool: &Pool, reservation: u64, options: &GuestOptions) -> Config {
         .consume_fuel(options.meter == Meter::Instructions)
         .max_wasm_stack(GUEST_STACK_BYTES)
         .async_stack_size(FIBER_STACK_BYTES)
-        .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(BACKTRACE_FRAMES))
+        // A trap tells fewer, and only the innermost; where a stack is sampled, the outermost count as much.
+        .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(profile::FRAMES))
         // Halves the cost of a call. The contract has no async types, so nothing needs it.
         .concurrency_support(false);
     if reservation < u64::from(u32::MAX) {

@@ -10,7 +10,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -26,31 +26,51 @@ pub(crate) const TICKS: u64 = 1;
 /// Who has held its thread for so long yields.
 const YIELD_AFTER_NS: u64 = 1_000_000;
 
-const TICK: Duration = Duration::from_millis(1);
+/// From one tick to the next, in nanoseconds.
+pub(crate) const TICK_NS: u64 = 1_000_000;
+
+/// The ticks of an engine so far. wasmtime counts them too, and does not tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ticks(Arc<AtomicU64>);
+
+impl Ticks {
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
 
 /// The thread that advances an engine's epoch. It ends with this value.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     stop: Arc<AtomicBool>,
+    ticks: Ticks,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
     pub(crate) fn start(engine: &Engine) -> std::io::Result<Ticker> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (engine, told) = (engine.clone(), Arc::clone(&stop));
+        let ticks = Ticks::default();
+        let (engine, told, counted) = (engine.clone(), Arc::clone(&stop), ticks.clone());
         let thread = std::thread::Builder::new()
             .name("nettare-epoch".to_owned())
             .spawn(move || {
                 while !told.load(Ordering::Relaxed) {
-                    std::thread::sleep(TICK);
+                    std::thread::sleep(Duration::from_nanos(TICK_NS));
+                    // Counted first: who finds the epoch moved finds the tick counted.
+                    counted.0.fetch_add(1, Ordering::Release);
                     engine.increment_epoch();
                 }
             })?;
         Ok(Ticker {
             stop,
+            ticks,
             thread: Some(thread),
         })
+    }
+
+    pub(crate) fn ticks(&self) -> &Ticks {
+        &self.ticks
     }
 }
 

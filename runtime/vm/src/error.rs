@@ -189,6 +189,9 @@ impl GuestFailure {
     }
 }
 
+/// Functions of a trap's backtrace that are told.
+const BACKTRACE_FRAMES: usize = 8;
+
 /// What wasmtime's error says when the bytes of one host call pass their limit; it has no public type. A test holds it.
 const TOO_MUCH_AT_ONCE: &str = "too much data";
 
@@ -198,7 +201,7 @@ fn backtrace(error: &wasmtime::Error) -> String {
         return String::new();
     };
     let mut lines = String::new();
-    for frame in backtrace.frames() {
+    for frame in backtrace.frames().iter().take(BACKTRACE_FRAMES) {
         let name = match frame.func_name() {
             Some(name) => format!("{:#}", rustc_demangle::demangle(name)),
             None => format!("function {}", frame.func_index()),

@@ -12,6 +12,7 @@ use crate::contract::{Contract, Surface};
 use crate::epoch::Ticker;
 use crate::error::LoadError;
 use crate::pool::Need;
+use crate::profile::Profiler;
 use crate::state::State;
 use crate::{describe, encode, engine, host};
 
@@ -66,6 +67,8 @@ pub struct Description {
 pub struct Guest {
     loaded: Arc<Loaded>,
     description: Arc<Description>,
+    /// Samples one of its virtual users.
+    profiler: Option<Profiler>,
 }
 
 /// All of a guest that its virtual users are made from.
@@ -79,7 +82,7 @@ pub(crate) struct Loaded {
     surface: Surface,
     need: Need,
     /// Advances the epoch as long as anybody has the guest.
-    _ticker: Ticker,
+    pub(crate) ticker: Ticker,
 }
 
 /// Where the hooks are in the component; none for those that the guest has not.
@@ -133,13 +136,23 @@ impl Guest {
             table_elements: compiled.table_elements,
             surface,
             need: compiled.need,
-            _ticker: ticker,
+            ticker,
         });
         let description = Arc::new(describe::describe(&loaded)?);
         Ok(Guest {
             loaded,
             description,
+            profiler: None,
         })
+    }
+
+    /// The same guest, one of whose virtual users is to be sampled.
+    #[must_use]
+    pub fn sampled_by(self, profiler: &Profiler) -> Guest {
+        Guest {
+            profiler: Some(profiler.clone()),
+            ..self
+        }
     }
 
     /// What the guest says of itself.
@@ -165,6 +178,10 @@ impl Guest {
     /// How it was loaded.
     pub fn options(&self) -> &GuestOptions {
         &self.loaded.options
+    }
+
+    pub(crate) fn profiler(&self) -> Option<&Profiler> {
+        self.profiler.as_ref()
     }
 
     pub(crate) fn loaded(&self) -> &Arc<Loaded> {

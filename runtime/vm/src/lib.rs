@@ -10,6 +10,7 @@
 //!                                               └─ describe, exports, imports (for `inspect`)
 //!        Vu::iterate ─► the guest's `run` ─► imports (host/*.rs) ─► Host (I/O), records
 //!                        ▲ meter: every crossing between guest and host is stamped
+//!                        ▲ profile: one virtual user's stack is sampled, where that is asked for
 //!                        ▲ epoch: every millisecond a long segment yields, is stopped, or runs out of its budget
 //! ```
 //!
@@ -30,6 +31,7 @@ mod live;
 mod meter;
 mod pool;
 pub mod preemption;
+mod profile;
 mod questions;
 mod random;
 mod record;
@@ -43,6 +45,7 @@ pub use doors::{Cancelled, DeferredCheck, Host, HttpReply, HttpRequest, HttpResp
 pub use error::{GuestFailure, LoadError};
 pub use guest::{Description, Guest, GuestOptions};
 pub use pool::Need;
+pub use profile::Profiler;
 pub use record::Record;
 pub use registry::{Conflict, MetricInfo, Registry, SeriesInfo};
 pub use vu::{Deferred, IterationEnd, RunStart, StopFlag, Vu, VuLimits, VuSetup, Yields};

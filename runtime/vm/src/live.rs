@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use nettare_core::plan::Meter;
-use wasmtime::Store;
 use wasmtime::component::{
     ComponentExportIndex, ComponentNamedList, Instance, Lift, Lower, TypedFunc,
 };
+use wasmtime::{CallHook, Store, StoreContextMut};
 
-use crate::epoch;
 use crate::error::GuestFailure;
 use crate::guest::Loaded;
 use crate::meter::Usage;
 use crate::state::State;
+use crate::{epoch, profile};
 
 pub(crate) struct Live {
     loaded: Arc<Loaded>,
@@ -161,6 +161,13 @@ impl Live {
     }
 }
 
+/// Costs all but the one virtual user whose guest is profiled a look.
+fn sample(store: StoreContextMut<'_, State>, hook: CallHook) {
+    if store.data().sampler.is_some() {
+        profile::cross(store, hook);
+    }
+}
+
 fn store(loaded: &Loaded, state: State) -> Store<State> {
     let mut store = Store::new(loaded.pre.engine(), state);
     store.limiter(|state| &mut state.limiter);
@@ -170,11 +177,13 @@ fn store(loaded: &Loaded, state: State) -> Store<State> {
         store.call_hook(|mut store, hook| {
             let fuel = store.get_fuel()?;
             store.data_mut().meter.cross_with_fuel(hook, fuel);
+            sample(store, hook);
             Ok(())
         });
     } else {
         store.call_hook(|mut store, hook| {
             store.data_mut().meter.cross(hook);
+            sample(store, hook);
             Ok(())
         });
     }

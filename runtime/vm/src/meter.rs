@@ -262,6 +262,11 @@ impl Meter {
         self.side = Side::Host;
     }
 
+    /// When the virtual user got the thread that it holds, in ticks of the clock: another number for each stretch.
+    pub(crate) fn held_since(&self) -> u64 {
+        self.resumed
+    }
+
     /// How long the virtual user has held its thread.
     pub(crate) fn held_ns(&self) -> u64 {
         self.ns(self.clock.raw().saturating_sub(self.resumed))

@@ -13,6 +13,7 @@ use crate::doors::{Cancelled, DeferredCheck, Host, HttpReply, HttpRequest, LogLe
 use crate::host::WitError;
 use crate::limits::{Limiter, RECORDS_MOST, RECORDS_WAITING};
 use crate::meter::{Closed, Meter};
+use crate::profile::Sampler;
 use crate::random::Random;
 use crate::record::Record;
 use crate::registry::Registry;
@@ -205,6 +206,8 @@ pub(crate) struct State {
     pub(crate) stop: StopFlag,
     pub(crate) yields: Yields,
     pub(crate) meter: Meter,
+    /// For the one virtual user that is sampled.
+    pub(crate) sampler: Option<Box<Sampler>>,
     pub(crate) random: Random,
     /// Requests, responses and calls that the guest has handles on. Its instance's, and gone with it.
     pub(crate) table: ResourceTable,
@@ -249,6 +252,7 @@ impl State {
             stop: StopFlag::default(),
             yields: Yields::default(),
             meter: Meter::new(nettare_core::plan::Meter::Off, 0),
+            sampler: None,
             random: Random::new(0, 0),
             table: table(&limits),
             tags: Tags::default(),

@@ -18,6 +18,7 @@ use crate::host::WitArrival;
 use crate::limits::Limiter;
 use crate::live::Live;
 use crate::meter::{self, Meter};
+use crate::profile::Profiler;
 use crate::random::Random;
 use crate::record::Record;
 use crate::registry::{NO_NUMBER, Registry};
@@ -194,6 +195,8 @@ pub struct Vu<H: Host> {
     /// The hook `run` of the instance there is.
     run: Option<TypedFunc<(WitArrival,), Said<()>>>,
     scenario: u32,
+    /// Samples it, should it be the first to begin an iteration; none from then on.
+    profiler: Option<Profiler>,
     host: PhantomData<fn() -> H>,
 }
 
@@ -239,6 +242,7 @@ impl<H: Host> Vu<H> {
             live: Live::new(loaded, state),
             run: None,
             scenario,
+            profiler: guest.profiler().cloned(),
             host: PhantomData,
         };
         vu.instantiate().await?;
@@ -299,6 +303,7 @@ impl<H: Host> Vu<H> {
 
     /// Calls the guest's `run` once.
     pub async fn iterate(&mut self, arrival: Arrival) -> IterationEnd {
+        self.be_sampled();
         let iteration = self.live.state().iteration;
         let arrival = WitArrival {
             scenario: self.scenario,
@@ -314,6 +319,16 @@ impl<H: Host> Vu<H> {
         };
         self.live.state().iteration += 1;
         self.ended(result)
+    }
+
+    /// Has the virtual user sampled from now on, if one is to be and this is the first.
+    fn be_sampled(&mut self) {
+        let Some(profiler) = self.profiler.take() else {
+            return;
+        };
+        let vu = self.live.peek().vu;
+        let sampler = profiler.claim(vu, self.live.loaded().ticker.ticks());
+        self.live.state().sampler = sampler;
     }
 
     fn ended(&mut self, result: Result<(), GuestFailure>) -> IterationEnd {

@@ -5,6 +5,7 @@ mod http;
 mod limits;
 mod load;
 mod meter;
+mod profile;
 mod records;
 mod support;
 mod threads;
