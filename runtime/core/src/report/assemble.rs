@@ -136,7 +136,7 @@ fn requests(funnel: &Funnel) -> Requests {
         answered: funnel.answered,
         failed: nonzero(failed),
         retried: funnel.retried,
-        in_flight_at_stop: funnel.in_flight(),
+        in_flight_at_stop: funnel.in_flight,
     }
 }
 
