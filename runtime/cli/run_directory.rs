@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::ui;
+
 /// One run's directory, while the run goes on.
 #[derive(Debug)]
 pub(crate) struct RunDirectory {
@@ -51,9 +53,9 @@ impl RunDirectory {
         self.journal.write_all(&line)
     }
 
-    /// Adds a line to the log.
+    /// Adds a line to the log; one line, whatever is in it.
     pub(crate) fn log(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.log, "{line}")
+        writeln!(self.log, "{}", ui::shown(line))
     }
 
     /// Writes the report, whole or not at all: another program may be reading the one before.

@@ -152,7 +152,8 @@ pub(crate) struct DemoArgs {
 const DEMO_TARGET_EXAMPLES: &str = "\
 Examples:
   nettare demo-target
-  nettare demo-target --listen 127.0.0.1:8080";
+  nettare demo-target --listen 127.0.0.1:8080
+  nettare demo-target --tls --ca-out ca.pem      then: nettare quick https://... --cacert ca.pem";
 
 /// Serve the demo target alone, until a signal stops it.
 #[derive(Args, Debug)]
@@ -164,6 +165,9 @@ pub(crate) struct DemoTargetArgs {
     /// Speak TLS, with a certificate made at the start for localhost.
     #[arg(long)]
     pub(crate) tls: bool,
+    /// Write the certificate of the authority behind --tls to a file, PEM: what --cacert takes.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub(crate) ca_out: Option<std::path::PathBuf>,
 }
 
 const REPORT_EXAMPLES: &str = "\

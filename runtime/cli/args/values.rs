@@ -74,7 +74,8 @@ impl FromStr for KeyValue {
                 key: key.to_owned(),
                 value: value.to_owned(),
             }),
-            _ => Err(format!("`{text}` is not of the form NAME=VALUE")),
+            // Not quoted, here and with header fields: what was meant as a value may be a secret.
+            _ => Err("what was given is not of the form NAME=VALUE".to_owned()),
         }
     }
 }
@@ -91,12 +92,12 @@ impl FromStr for HeaderField {
 
     fn from_str(text: &str) -> Result<HeaderField, String> {
         let Some((name, value)) = text.split_once(':') else {
-            return Err(format!("`{text}` is not of the form `Name: value`"));
+            return Err("what was given is not of the form `Name: value`".to_owned());
         };
         if !is_token(name) {
-            return Err(format!(
-                "`{name}` is not the name of a field: letters, digits and hyphens are"
-            ));
+            return Err(
+                "what stands before the colon is not the name of a field: letters, digits and hyphens are".to_owned(),
+            );
         }
         let value = value.trim_matches([' ', '\t']);
         if value.chars().any(|c| c.is_control() && c != '\t') {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use nettare_core::plan::{
     ConnectionPolicy, Executor, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario, Work,
-    without_user,
+    masked,
 };
 use nettare_core::units;
 use nettare_engine::net::Target;
@@ -13,13 +13,16 @@ use url::Url;
 use crate::args::{QuickArgs, QuickLoadArgs, RequestArgs};
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
-use crate::layers;
 use crate::prepare::{check_hosts, plan_failure};
 use crate::session::{Request, Session, tls_options};
 use crate::ui::Ui;
+use crate::{input, layers};
 
 /// Requests when neither `-n` nor `-z` says how many: hey's and oha's default.
 const DEFAULT_REQUESTS: u64 = 200;
+
+/// A body from a file may have so many bytes.
+const MAX_BODY_BYTES: u64 = 1 << 30;
 
 /// Connections when `-c` does not say how many: hey's and oha's default.
 const DEFAULT_CONNECTIONS: u32 = 50;
@@ -66,10 +69,8 @@ fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
 /// The URL, when it can be loaded at all. What is wrong with its host is found by asking it, and is a measurement.
 fn parse_url(text: &str) -> Result<Url, Failure> {
     let bad = |what: String| Failure::new(Cause::CommandLine, what);
-    let url = Url::parse(text).map_err(|error| {
-        bad(format!("`{}` is not a URL: {error}", without_user(text)))
-            .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/")
-    })?;
+    let shown = masked(text);
+    let url = Url::parse(text).map_err(|error| not_a_url(&shown, error))?;
     match url.scheme() {
         "http" | "https" => match Target::parse(text) {
             Ok(_) => Ok(url),
@@ -79,9 +80,31 @@ fn parse_url(text: &str) -> Result<Url, Failure> {
             Err(bad(format!("`{scheme}` URLs cannot be loaded")).hint("http:// and https:// can"))
         }
         // `localhost:8080/` reads as a scheme called localhost.
-        _ => Err(bad(format!("`{text}` has no scheme"))
-            .hint(format!("write http://{text} or https://{text}"))),
+        _ => Err(without_scheme(&shown)),
     }
+}
+
+fn not_a_url(shown: &str, error: url::ParseError) -> Failure {
+    use url::ParseError::{InvalidPort, RelativeUrlWithoutBase};
+    match error {
+        // An address before a port, or a path: what is missing is what stands before it.
+        RelativeUrlWithoutBase if !shown.contains("://") => without_scheme(shown),
+        InvalidPort => Failure::new(
+            Cause::CommandLine,
+            format!("`{shown}` is not a URL: its port is not a number from 0 to 65535"),
+        )
+        .hint("write the port after the host, for instance http://127.0.0.1:8080/"),
+        _ => Failure::new(
+            Cause::CommandLine,
+            format!("`{shown}` is not a URL: {error}"),
+        )
+        .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/"),
+    }
+}
+
+fn without_scheme(shown: &str) -> Failure {
+    Failure::new(Cause::CommandLine, format!("`{shown}` has no scheme"))
+        .hint(format!("write http://{shown} or https://{shown}"))
 }
 
 fn request(args: &RequestArgs, url: &Url) -> Result<QuickRequest, Failure> {
@@ -104,9 +127,10 @@ fn request(args: &RequestArgs, url: &Url) -> Result<QuickRequest, Failure> {
     }
     let body = match (&args.body, &args.body_file) {
         (Some(text), _) => text.clone().into_bytes(),
-        (None, Some(path)) => std::fs::read(path).or_fail_with(Cause::Plan, || {
-            format!("the body `{}`, given by -D, cannot be read", path.display())
-        })?,
+        (None, Some(path)) => input::read_at_most(path, MAX_BODY_BYTES)
+            .or_fail_with(Cause::Plan, || {
+                format!("the body `{}`, given by -D, cannot be read", path.display())
+            })?,
         (None, None) => Vec::new(),
     };
     let method = args.method.clone().unwrap_or_else(|| "GET".to_owned());
@@ -252,11 +276,7 @@ fn understood(plan: &Plan) -> String {
             )
         }
     };
-    format!(
-        "{} {}{body}: {load}",
-        request.method,
-        without_user(&request.url)
-    )
+    format!("{} {}{body}: {load}", request.method, masked(&request.url))
 }
 
 fn connections_of(vus: u32) -> String {

@@ -12,24 +12,27 @@
 mod finish;
 mod watcher;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nettare_core::plan::Plan;
 use nettare_core::report::Report;
-use nettare_engine::net::{AllowList, Identity, NetConfig, Shared, TlsOptions};
+use nettare_engine::net::{AllowList, Identity, NetConfig, SetupError, Shared, TlsOptions};
 use nettare_engine::{Job, Stopper};
 
 use crate::args::{ReportFile, TlsArgs};
 use crate::clock::Moment;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
-use crate::input::LoadedGuest;
+use crate::input::{self, LoadedGuest};
 use crate::outputs::{self, Output};
 use crate::run_directory::{self, RunDirectory};
 use crate::signals::{Phase, Signals};
 use crate::ui::{Progress, Ui};
 use watcher::Watcher;
+
+/// A file of certificates or a key may have so many bytes; the system's own bundles have a quarter of a million.
+const MAX_PEM_BYTES: u64 = 16 << 20;
 
 /// What is to be run, and what is to become of the results.
 #[derive(Debug)]
@@ -162,28 +165,54 @@ fn network(plan: &Plan, tls: TlsOptions) -> Result<Arc<Shared>, Failure> {
     Shared::new(config).or_fail(Cause::Plan)
 }
 
-/// Reads the files that the TLS flags name.
+/// Reads the files that the TLS flags name, and finds out whether they can be used.
 pub(crate) fn tls_options(args: &TlsArgs) -> Result<TlsOptions, Failure> {
     let read = |path: &PathBuf, flag: &str| {
-        std::fs::read(path).or_fail_with(Cause::Plan, || {
+        input::read_at_most(path, MAX_PEM_BYTES).or_fail_with(Cause::Plan, || {
             format!("`{}`, given by {flag}, cannot be read", path.display())
         })
     };
-    let ca_pem = args
-        .cacert
-        .iter()
-        .map(|path| read(path, "--cacert"))
-        .collect::<Result<_, _>>()?;
-    let identity = match (&args.cert, &args.key) {
-        (Some(cert), Some(key)) => Some(Identity {
+    let mut options = TlsOptions {
+        insecure: args.insecure_skip_tls_verify,
+        ..TlsOptions::default()
+    };
+    for path in &args.cacert {
+        let pem = read(path, "--cacert")?;
+        let alone = TlsOptions {
+            ca_pem: vec![pem.clone()],
+            ..TlsOptions::default()
+        };
+        alone
+            .check()
+            .map_err(|error| unusable(&error, args, path))?;
+        options.ca_pem.push(pem);
+    }
+    if let (Some(cert), Some(key)) = (&args.cert, &args.key) {
+        options.identity = Some(Identity {
             cert_pem: read(cert, "--cert")?,
             key_pem: read(key, "--key")?,
-        }),
-        _ => None,
+        });
+        options
+            .check()
+            .map_err(|error| unusable(&error, args, cert))?;
+    }
+    Ok(options)
+}
+
+/// Names the file that cannot be used. `path` is the one it is about, unless the error says that it is the key.
+fn unusable(error: &SetupError, args: &TlsArgs, path: &Path) -> Failure {
+    let SetupError::Tls { what, reason } = error else {
+        return Failure::new(Cause::Plan, error);
     };
-    Ok(TlsOptions {
-        ca_pem,
-        identity,
-        insecure: args.insecure_skip_tls_verify,
-    })
+    let path = match &args.key {
+        Some(key) if *what == "--key" => key,
+        _ => path,
+    };
+    Failure::new(
+        Cause::Plan,
+        format!(
+            "`{}`, given by {what}, cannot be used: {reason}",
+            path.display()
+        ),
+    )
 }

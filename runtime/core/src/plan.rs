@@ -44,7 +44,7 @@ pub use self::options::Options;
 pub use self::origin::{Origin, Origins};
 pub use self::resolve::{Defaults, Layers, Resolved};
 pub use self::run::{ConnectionPolicy, GuestThread, HttpVersions, Meter, RunOptions, Timestamps};
-pub use self::secrets::{WITHHELD, without_user};
+pub use self::secrets::{WITHHELD, masked, names_a_secret};
 
 use crate::threshold::Threshold;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Executor, Limits, Plan, PlanError, Rate, RunOptions, Scenario};
+use super::{Executor, Limits, Plan, PlanError, Rate, RunOptions, Scenario, WITHHELD};
 
 /// Virtual users of a run at most: far beyond what a machine holds, and a typing error beyond that.
 const MAX_VUS: u32 = 1_000_000;
@@ -217,17 +217,21 @@ fn valid_rate(rate: Rate) -> Result<(), PlanError> {
 
 /// POSIX.1-2017, section 8.1: a name has no equals sign.
 fn valid_env(env: &BTreeMap<String, String>) -> Result<(), PlanError> {
-    match env
-        .keys()
-        .find(|name| name.is_empty() || name.contains('='))
-    {
-        Some(name) => Err(PlanError::about(
-            "env",
-            format!("has the name `{name}`"),
-            "give a name without `=`",
-        )),
-        None => Ok(()),
+    for (name, value) in env {
+        if name.is_empty() || name.contains('=') {
+            let problem = format!("has the name `{name}`");
+            return Err(PlanError::about("env", problem, "give a name without `=`"));
+        }
+        // From a plan that was printed: the scenario would log in with it.
+        if value == WITHHELD {
+            let problem = format!(
+                "has `{WITHHELD}` for `{name}`, which stands for a value that is not shown"
+            );
+            let remedy = "give it again, for instance by -e";
+            return Err(PlanError::about("env", problem, remedy));
+        }
     }
+    Ok(())
 }
 
 fn valid_tags(tags: &BTreeMap<String, String>) -> Result<(), PlanError> {

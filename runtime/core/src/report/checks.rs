@@ -1,6 +1,7 @@
 //! The report's list of checks: one row for each check of each scenario, whatever its groups and tags.
 
 use super::{Check, CheckMode, Number, metrics};
+use crate::plan::masked;
 use crate::stats::{CheckTotal, Totals};
 
 pub(super) fn all(totals: &Totals, generator_cpu_ns: Option<u64>) -> Vec<Check> {
@@ -27,6 +28,6 @@ fn row(check: CheckTotal, generator_cpu_ns: Option<u64>) -> Check {
         cpu,
         cpu_share,
         bytes: check.body_bytes,
-        example: check.example,
+        example: check.example.map(|why| masked(&why)),
     }
 }
