@@ -4,6 +4,7 @@
 //! - [`mistakes`]: command lines and plans that cannot be run, each with its sentence, its hint and its code.
 //! - [`endings`]: how runs end, and what remains of them.
 //! - [`outputs`]: reports, the run directory, progress, variables.
+//! - [`reference`]: the pages that people write are true.
 //! - [`secrets`]: what results must not tell.
 //! - [`inspecting`]: plans looked at, not run.
 //!
@@ -14,6 +15,7 @@ mod help;
 mod inspecting;
 mod mistakes;
 mod outputs;
+mod reference;
 mod secrets;
 mod server;
 

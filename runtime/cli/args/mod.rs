@@ -160,7 +160,7 @@ Examples:
 #[command(after_help = DEMO_TARGET_EXAMPLES)]
 pub(crate) struct DemoTargetArgs {
     /// Address and port to listen on; port 0 takes a free one, which is printed.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = values::address)]
     pub(crate) listen: std::net::SocketAddr,
     /// Speak TLS, with a certificate made at the start for localhost.
     #[arg(long)]
@@ -208,7 +208,6 @@ pub(crate) enum Generate {
         command: Option<String>,
     },
     /// Print a page of the reference, in Markdown.
-    #[command(hide = true)]
     Reference {
         /// The page.
         page: ReferencePage,
@@ -222,4 +221,6 @@ pub(crate) enum ReferencePage {
     Commands,
     /// Exit codes.
     ExitCodes,
+    /// Metrics.
+    Metrics,
 }

@@ -22,7 +22,7 @@ const SCENARIO: &[u8] = include_bytes!("../assets/demo.wasm");
 
 /// Runs it. The target answers on a thread of this process, which is fine to show a report, and not to measure a server by.
 pub(crate) fn demo(args: &DemoArgs, ui: &Ui) -> Result<u8, Failure> {
-    let session = Session::prepare(ui, &args.output.report)?;
+    let session = Session::prepare(ui, &args.output)?;
     let target = nettare_target::spawn(&TargetOptions::default())
         .or_fail_with(Cause::Plan, || "the demo target cannot be started")?;
     ui.note(&format!("the demo target listens on {}", target.url()));

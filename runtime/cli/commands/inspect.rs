@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nettare_core::plan::{Layers, Origin, Origins};
+use nettare_core::plan::{Layers, Origin, Origins, Work};
 use nettare_core::units;
 
 use crate::args::RunArgs;
@@ -30,8 +30,17 @@ const WITHHELD_NOTE: &str = "\
 pub(crate) fn inspect(args: &RunArgs, layers: &Layers, _ui: &Ui) -> Result<u8, Failure> {
     let defaults = machine::defaults(Moment::now().seed());
     let prepared = prepare(Path::new(&args.file), layers.clone(), &defaults)?;
-    let plan = prepared.resolved.plan.without_secrets();
-    let note = match plan == prepared.resolved.plan {
+    let mut whole = prepared.resolved.plan;
+    for scenario in &mut whole.scenarios {
+        // What is printed can be saved anywhere, and a plan's paths are relative to where it lies.
+        if let Work::Guest { file, .. } = &mut scenario.work
+            && let Ok(absolute) = std::path::absolute(&*file)
+        {
+            *file = absolute.display().to_string();
+        }
+    }
+    let plan = whole.without_secrets();
+    let note = match plan == whole {
         true => "",
         false => WITHHELD_NOTE,
     };

@@ -6,8 +6,10 @@ use nettare_core::plan::{
     ConnectionPolicy, Executor, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario, Work,
     masked,
 };
+use nettare_core::stats::{BUILTINS, GENERATOR_PREFIX, builtin};
 use nettare_core::units;
 use nettare_engine::net::Target;
+use nettare_report::text;
 use url::Url;
 
 use crate::args::{QuickArgs, QuickLoadArgs, RequestArgs};
@@ -29,7 +31,7 @@ const DEFAULT_CONNECTIONS: u32 = 50;
 
 /// Runs it.
 pub(crate) fn quick(args: &QuickArgs, ui: &Ui) -> Result<u8, Failure> {
-    let session = Session::prepare(ui, &args.output.report)?;
+    let session = Session::prepare(ui, &args.output)?;
     let plan = plan(args, session.moment().seed())?;
     let tls = tls_options(&args.tls)?;
     ui.note(&understood(&plan));
@@ -55,15 +57,34 @@ fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
         env: BTreeMap::new(),
         tags: BTreeMap::new(),
     };
+    let limits = Limits::default();
     let plan = Plan {
         run: run_options(args, &url, seed),
         scenarios: vec![scenario],
         thresholds: args.judge.threshold.clone(),
-        limits: Limits::default(),
+        limits: Limits {
+            body_bytes: args.network.body_limit.unwrap_or(limits.body_bytes),
+            ..limits
+        },
     };
+    check_metrics(&plan)?;
     plan.validate().map_err(plan_failure)?;
     check_hosts(&plan)?;
     Ok(plan)
+}
+
+/// There is no scenario that could record a metric of its own: a threshold on an unknown one would have nothing to judge.
+fn check_metrics(plan: &Plan) -> Result<(), Failure> {
+    let is_known = |metric: &str| builtin(metric).is_some() || metric.starts_with(GENERATOR_PREFIX);
+    match plan.thresholds.iter().find(|t| !is_known(&t.metric)) {
+        None => Ok(()),
+        Some(threshold) => {
+            let known: Vec<&str> = BUILTINS.iter().map(|metric| metric.name).collect();
+            let sentence = format!("`--threshold`: there is no metric `{}`", threshold.metric);
+            Err(Failure::new(Cause::CommandLine, sentence)
+                .hint(format!("there are {}", known.join(", "))))
+        }
+    }
 }
 
 /// The URL, when it can be loaded at all. What is wrong with its host is found by asking it, and is a measurement.
@@ -225,7 +246,8 @@ fn understood(plan: &Plan) -> String {
     };
     let body = match request.body.len() {
         0 => String::new(),
-        length => format!(" with a body of {length} bytes"),
+        1 => " with a body of 1 byte".to_owned(),
+        length => format!(" with a body of {} bytes", text::count(length as u64)),
     };
     let load = match executor {
         Executor::ConstantVus { vus, duration_ns } => {
@@ -253,7 +275,8 @@ fn understood(plan: &Plan) -> String {
             ..
         } => {
             format!(
-                "{iterations} requests in total over {}, as fast as they go",
+                "{} in total over {}, as fast as they go",
+                requests_of(*iterations),
                 connections_of(*vus)
             )
         }
@@ -263,7 +286,8 @@ fn understood(plan: &Plan) -> String {
             rate: Some(rate),
             ..
         } => format!(
-            "{iterations} requests in total over {}, at most {} in total",
+            "{} in total over {}, at most {} in total",
+            requests_of(*iterations),
             connections_of(*vus),
             per_second(*rate)
         ),
@@ -271,7 +295,8 @@ fn understood(plan: &Plan) -> String {
             vus, iterations, ..
         } => {
             format!(
-                "{iterations} requests over each of {}",
+                "{} over each of {}",
+                requests_of(*iterations),
                 connections_of(*vus)
             )
         }
@@ -279,11 +304,17 @@ fn understood(plan: &Plan) -> String {
     format!("{} {}{body}: {load}", request.method, masked(&request.url))
 }
 
+fn requests_of(iterations: u64) -> String {
+    match iterations {
+        1 => "1 request".to_owned(),
+        _ => format!("{} requests", text::count(iterations)),
+    }
+}
+
 fn connections_of(vus: u32) -> String {
-    if vus == 1 {
-        "1 connection".to_owned()
-    } else {
-        format!("{vus} connections")
+    match vus {
+        1 => "1 connection".to_owned(),
+        _ => format!("{} connections", text::count(u64::from(vus))),
     }
 }
 

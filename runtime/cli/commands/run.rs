@@ -15,7 +15,7 @@ use crate::ui::Ui;
 
 /// Runs it.
 pub(crate) fn run(args: &RunArgs, layers: &Layers, ui: &Ui) -> Result<u8, Failure> {
-    let session = Session::prepare(ui, &args.output.report)?;
+    let session = Session::prepare(ui, &args.output)?;
     let tls = tls_options(&args.tls)?;
     let defaults = machine::defaults(session.moment().seed());
     let prepared = prepare(Path::new(&args.file), layers.clone(), &defaults)?;

@@ -20,7 +20,7 @@ use nettare_core::report::Report;
 use nettare_engine::net::{AllowList, Identity, NetConfig, SetupError, Shared, TlsOptions};
 use nettare_engine::{Job, Stopper};
 
-use crate::args::{ReportFile, TlsArgs};
+use crate::args::{OutputArgs, TlsArgs};
 use crate::clock::Moment;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
@@ -57,11 +57,13 @@ pub(crate) struct Session<'a> {
     signals: Signals,
     stopper: Stopper,
     outputs: Vec<Output>,
+    /// Whether the run is kept in a directory of its own.
+    is_kept: bool,
 }
 
 impl<'a> Session<'a> {
     /// Takes the signals over and opens the report files.
-    pub(crate) fn prepare(ui: &'a Ui, reports: &[ReportFile]) -> Result<Session<'a>, Failure> {
+    pub(crate) fn prepare(ui: &'a Ui, wanted: &OutputArgs) -> Result<Session<'a>, Failure> {
         let stopper = Stopper::default();
         let handle = stopper.clone();
         let signals = Signals::install(move || handle.stop()).or_fail_with(
@@ -73,7 +75,8 @@ impl<'a> Session<'a> {
             moment: Moment::now(),
             signals,
             stopper,
-            outputs: outputs::open_all(reports)?,
+            outputs: outputs::open_all(&wanted.report)?,
+            is_kept: !wanted.no_save,
         })
     }
 
@@ -126,6 +129,9 @@ impl<'a> Session<'a> {
 
     /// The directory that keeps this run; a warning where there can be none.
     fn run_directory(&self, id: &str) -> Option<RunDirectory> {
+        if !self.is_kept {
+            return None;
+        }
         let variable =
             |name: &str| std::env::var_os(name).and_then(|value| value.into_string().ok());
         let Some(runs) = run_directory::runs_folder(variable) else {
@@ -134,7 +140,16 @@ impl<'a> Session<'a> {
             return None;
         };
         match RunDirectory::create(&runs, id) {
-            Ok(directory) => Some(directory),
+            Ok(directory) => {
+                if let removed @ 1.. = run_directory::remove_old(&runs) {
+                    let kept = run_directory::KEPT;
+                    self.ui.note(&format!(
+                        "runs older than the newest {kept} were removed from `{}`: {removed}",
+                        runs.display()
+                    ));
+                }
+                Some(directory)
+            }
             Err(error) => {
                 self.ui.warn(&format!(
                     "the run is not kept: `{}` cannot be written: {error}",

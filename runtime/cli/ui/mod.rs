@@ -72,9 +72,16 @@ impl Ui {
 
     /// The summary of a run as it fits standard output.
     pub(crate) fn summary(&self, report: &Report, files: &[String]) -> String {
-        let width =
-            rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
+        // A person's word before the terminal's, as with help.
+        let width = std::env::var("COLUMNS")
+            .ok()
+            .and_then(|columns| columns.parse().ok())
+            .or_else(|| {
+                let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+                Some(usize::from(size.ws_col))
+            });
         let options = TextOptions {
+            warnings: !self.quiet,
             colour: self.out.is_on(),
             files: files.to_vec(),
             ..TextOptions::default()

@@ -281,6 +281,32 @@ mod tests {
     }
 
     #[test]
+    fn names_are_looked_up_for_networks_alone() {
+        for (entries, looked_up, why) in [
+            (&[][..], false, "nothing is allowed"),
+            (
+                &["shop.example", "*.shop.example"][..],
+                false,
+                "names let in names",
+            ),
+            (&["10.0.0.1", "::2"][..], false, "an address lets in itself"),
+            (
+                &["10.0.0.0/8"][..],
+                true,
+                "a network lets in what lies in it",
+            ),
+        ] {
+            assert_eq!(
+                list(entries).has_networks(),
+                looked_up,
+                "{entries:?}: {why}"
+            );
+        }
+        assert!(list(&["10.0.0.1"]).allows_host("10.0.0.1"));
+        assert!(list(&["::ffff:10.0.0.1"]).allows_host("10.0.0.1"));
+    }
+
+    #[test]
     fn nonsense_is_refused_with_the_entry_quoted() {
         for entry in [
             "",

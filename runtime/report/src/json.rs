@@ -15,6 +15,9 @@ pub enum ParseError {
     /// Not JSON.
     #[error("this is not JSON")]
     Json(#[source] serde_json::Error),
+    /// JSON, and not to its end.
+    #[error("this ends in the middle of its JSON: the file is empty or was cut short")]
+    CutShort(#[source] serde_json::Error),
     /// JSON, and no report.
     #[error("this is JSON, but no report of nettare: it has no `schema`")]
     NoSchema,
@@ -51,6 +54,7 @@ pub fn parse(bytes: &[u8]) -> Result<Report, ParseError> {
 
     let head: Head = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => ParseError::NoSchema,
+        serde_json::error::Category::Eof => ParseError::CutShort(error),
         _ => ParseError::Json(error),
     })?;
     match head.schema {
