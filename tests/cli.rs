@@ -54,6 +54,8 @@ fn stable() -> insta::Settings {
     for (pattern, name) in [
         (r"nettare-test-\w+", "[world]"),
         (r"/\S*\[world\]/", "[world]/"),
+        (r"(\[world\])/wor[k]/", "${1}/"),
+        (r#"(file = "\S+") +#"#, "${1} #"),
         (r"\d{8}-\d{6}-\d{6}", "[run]"),
         (r"\b(seed )\d+", "${1}[seed]"),
         (r"(seed = )\d+ +#", "${1}[seed] #"),

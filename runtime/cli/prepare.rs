@@ -112,16 +112,23 @@ fn in_words(message: &str, before: &str) -> String {
         Some(table) => message.replace("[scenarios.NAME]", table),
         None => message,
     };
-    let message = message
-        .replace("a sequence", "a list")
-        .replace("a map", "a table")
-        .replace("map", "a table");
     match message
         .strip_prefix("invalid type: ")
         .and_then(|rest| rest.rsplit_once(", expected "))
     {
-        Some((given, wanted)) => format!("{given} stands where there should be {wanted}"),
+        Some((given, wanted)) => {
+            let (given, wanted) = (in_words_of_toml(given), in_words_of_toml(wanted));
+            format!("{given} stands where there should be {wanted}")
+        }
         None => message,
+    }
+}
+
+fn in_words_of_toml(kind: &str) -> &str {
+    match kind {
+        "sequence" | "a sequence" => "a list",
+        "map" | "a map" => "a table",
+        other => other,
     }
 }
 

@@ -12,7 +12,7 @@
 //!
 //! Whatever a signal does, it is said on standard error, with what the next one would do. Counting starts again with each phase. A thread of its own waits for signals, so that a busy run cannot delay them.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -141,7 +141,8 @@ fn words(phase: u8, nth: u32) -> &'static str {
 /// From here, not by way of the display: the command may be busy, and the process about to end. A progress line is left as it
 /// stands. That nobody reads it is not an error.
 fn say(sentence: &str) {
-    let _ = writeln!(io::stderr().lock(), "\r{sentence}");
+    let begin = if io::stderr().is_terminal() { "\r" } else { "" };
+    let _ = writeln!(io::stderr().lock(), "{begin}{sentence}");
 }
 
 /// Whoever signals again wants the process gone, whatever it is busy with: there is no unwinding to wait for.

@@ -153,7 +153,7 @@ const DEMO_TARGET_EXAMPLES: &str = "\
 Examples:
   nettare demo-target
   nettare demo-target --listen 127.0.0.1:8080
-  nettare demo-target --tls --ca-out ca.pem      then: nettare quick https://... --cacert ca.pem";
+  nettare demo-target --tls --ca-out ca.pem";
 
 /// Serve the demo target alone, until a signal stops it.
 #[derive(Args, Debug)]

@@ -162,7 +162,16 @@ mod tests {
     #[test]
     fn what_is_no_report_of_this_schema_is_refused_each_for_its_reason() {
         let table = [
-            ("nothing", "", "this is not JSON"),
+            (
+                "nothing",
+                "",
+                "this ends in the middle of its JSON: the file is empty or was cut short",
+            ),
+            (
+                "half a report",
+                r#"{"schema":"nettare.report/1","run":{"id":"2"#,
+                "this ends in the middle of its JSON: the file is empty or was cut short",
+            ),
             (
                 "another language",
                 "schema: nettare.report/1",

@@ -41,9 +41,14 @@ impl PlanError {
             "max-vus",
         ];
         if self.place.starts_with("`--") || self.place.starts_with("`NETTARE_") {
+            // A problem may name where the other value was written; that stays.
+            let names_a_place =
+                self.problem.contains("plan file") || self.problem.contains("own options");
             for key in KEYS_WITH_FLAGS {
                 let (key, flag) = (format!("`{key}`"), format!("`--{key}`"));
-                self.problem = self.problem.replace(&key, &flag);
+                if !names_a_place {
+                    self.problem = self.problem.replace(&key, &flag);
+                }
                 self.remedy = self.remedy.replace(&key, &flag);
             }
         }

@@ -142,12 +142,23 @@ fn without_user(url: &str) -> String {
         at => at,
     };
     match user_ends {
-        // Without a scheme `anna@shop.example` may be an address of mail; with a password it is a user.
-        Some(at) if !scheme.is_empty() || rest[..at].contains(':') => {
+        // Without a scheme `anna@shop.example` may be an address of mail; with a password it is a user, unless it is a package
+        // with its version.
+        Some(at)
+            if !scheme.is_empty() || (rest[..at].contains(':') && !is_version(&rest[at + 1..])) =>
+        {
             format!("{scheme}{}", &rest[at + 1..])
         }
         _ => url.to_owned(),
     }
+}
+
+/// Whether a text begins with a version, as in `nettare:load@0.1.0`: three numbers, where an address has four.
+fn is_version(text: &str) -> bool {
+    let in_version = |c: char| c.is_ascii_digit() || c == '.';
+    let end = text.find(|c| !in_version(c)).unwrap_or(text.len());
+    let numbers = text[..end].trim_end_matches('.').split('.');
+    numbers.clone().count() == 3 && numbers.clone().all(|number| !number.is_empty())
 }
 
 /// A word with [`WITHHELD`] for the values of parameters that are secrets: `?token=...`, `#access_token=...`, `password=...`.
@@ -202,6 +213,15 @@ mod tests {
                 "from `http://a/` to ftp://b/ by anna@c",
             ),
             ("anna@shop.example", "anna@shop.example"),
+            (
+                "nettare:load/files@0.1.0#open",
+                "nettare:load/files@0.1.0#open",
+            ),
+            (
+                "nettare:load@0.2.0: build it",
+                "nettare:load@0.2.0: build it",
+            ),
+            ("anna:hush@10.1.2.3/", "10.1.2.3/"),
             ("a (http://u:p@b/) c", "a (http://b/) c"),
             ("jdbc:x:postgres://u:p@b/", "jdbc:x:postgres://b/"),
             (

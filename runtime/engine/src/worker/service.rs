@@ -124,19 +124,22 @@ impl Wait {
     }
 }
 
+/// A future on this thread.
+type Work = Pin<Box<dyn Future<Output = ()>>>;
+
 /// A wait besides the first, in a task of its own.
 ///
 /// The task is lent the work and does not own it: a task that is aborted is dropped when its turn comes, and what a guest
 /// cancelled must have ended before its iteration has.
 struct Beside {
-    work: Rc<RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>>,
+    work: Rc<RefCell<Option<Work>>>,
     task: AbortHandle,
 }
 
 impl Beside {
     fn begin(line: Rc<Line>, wait: Wait) -> Beside {
         let ticket = wait.ticket();
-        let work: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move {
+        let work: Work = Box::pin(async move {
             let served = pin!(serve_wait(line.clone(), wait));
             if unless_cancelled(&line.port, served).await.is_none() {
                 line.mailbox.answer_cancelled(ticket);
