@@ -163,7 +163,7 @@ fn other_mixes_are_errors_that_name_both() {
                 ..options()
             },
             "`--max-vus` does not go with `--duration`, which makes the executor constant-vus; \
-             give `vus` for the number of virtual users",
+             give `--vus` for the number of virtual users",
         ),
         (
             Options {
@@ -172,7 +172,7 @@ fn other_mixes_are_errors_that_name_both() {
                 ..options()
             },
             "`--max-vus` does not go with `--iterations`, which makes the executor shared-iterations; \
-             give `vus` for the number of virtual users",
+             give `--vus` for the number of virtual users",
         ),
     ]);
 }
