@@ -256,13 +256,9 @@ fn valid_env(env: &BTreeMap<String, String>) -> Result<(), PlanError> {
 
 fn valid_tags(tags: &BTreeMap<String, String>) -> Result<(), PlanError> {
     let taken = |name: &&String| name.is_empty() || OWN_TAGS.contains(&name.as_str());
-    match tags.keys().find(taken) {
-        Some(name) => {
-            let problem =
-                format!("has the name `{name}`, which samples have from what was measured");
-            return Err(PlanError::about("tags", problem, "choose another name"));
-        }
-        None => {}
+    if let Some(name) = tags.keys().find(taken) {
+        let problem = format!("has the name `{name}`, which samples have from what was measured");
+        return Err(PlanError::about("tags", problem, "choose another name"));
     }
     let strange = |(name, value): &(&String, &String)| {
         name.contains(char::is_control) || value.contains(char::is_control)
