@@ -4,6 +4,7 @@
 //! - [`mistakes`]: command lines and plans that cannot be run, each with its sentence, its hint and its code.
 //! - [`endings`]: how runs end, and what remains of them.
 //! - [`outputs`]: reports, the run directory, progress, variables.
+//! - [`reference`]: the pages that people write are true.
 //! - [`secrets`]: what results must not tell.
 //! - [`inspecting`]: plans looked at, not run.
 //! - [`doctoring`]: machines held against plans.
@@ -16,6 +17,7 @@ mod help;
 mod inspecting;
 mod mistakes;
 mod outputs;
+mod reference;
 mod secrets;
 mod server;
 
@@ -54,6 +56,8 @@ fn stable() -> insta::Settings {
     for (pattern, name) in [
         (r"nettare-test-\w+", "[world]"),
         (r"/\S*\[world\]/", "[world]/"),
+        (r"(\[world\])/wor[k]/", "${1}/"),
+        (r#"(file = "\S+") +#"#, "${1} #"),
         (r"\d{8}-\d{6}-\d{6}", "[run]"),
         (r"\b(seed )\d+", "${1}[seed]"),
         (r"(seed = )\d+ +#", "${1}[seed] #"),

@@ -143,7 +143,8 @@ impl Cause {
                 "The scenario ended the run itself. The results are complete up to then."
             }
             Cause::Signal => {
-                "A signal (Ctrl-C, SIGTERM) stopped the run. The results are complete up to then."
+                "A signal (Ctrl-C, SIGTERM, SIGHUP) stopped the run. The results are complete up to then; one that comes before \
+                 anything was sent leaves none. A second signal cuts off what is still under way, a third ends at once."
             }
             Cause::Invalid => {
                 "The run is INVALID: the generator could not do what was asked, or nothing answered, so the figures are \
@@ -153,7 +154,8 @@ impl Cause {
             Cause::NoBaseline => "`compare` found no baseline to compare with.",
             Cause::Threshold => "A threshold failed, or had no data to judge.",
             Cause::OutputLost => {
-                "An output was lost at the end. The run itself is complete in the run directory, if there is one."
+                "An output was lost at the end. The run itself is complete in the run directory, if there is one. Reports that \
+                 were written before the loss say nothing of it; the one in the run directory does."
             }
             Cause::Teardown => {
                 "The scenario's `teardown` failed, trapped or ran out of time. The results are complete."

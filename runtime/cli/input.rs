@@ -1,9 +1,12 @@
 //! The file that `run` and `inspect` are given: a plan or a scenario.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use nettare_core::plan::{Limits, Meter};
 use nettare_core::report::ScenarioFile;
+use nettare_core::units;
 use nettare_engine::vm::{Guest, GuestOptions, LoadError};
 use sha2::{Digest, Sha256};
 
@@ -34,6 +37,26 @@ pub(crate) struct LoadedGuest {
     pub(crate) file: ScenarioFile,
 }
 
+/// A plan may have so many bytes; a person writes some thousand.
+const MAX_PLAN_BYTES: u64 = 16 << 20;
+
+/// A scenario may have so many bytes; those with an interpreter inside have some ten million.
+const MAX_SCENARIO_BYTES: u64 = 1 << 30;
+
+/// Reads a file that has at most so many bytes. One without an end, such as a device, must not fill the memory.
+pub(crate) fn read_at_most(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut limited = File::open(path)?.take(most_bytes + 1);
+    limited.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes {
+        let most = units::format_size(most_bytes);
+        return Err(io::Error::other(format!(
+            "it has more than {most}, the most that is read"
+        )));
+    }
+    Ok(bytes)
+}
+
 /// Every WebAssembly binary begins so: WebAssembly Core Specification, section 5.5.16.
 const WASM_MAGIC: &[u8] = b"\0asm";
 
@@ -45,7 +68,7 @@ pub(crate) fn read(path: &Path) -> Result<Input, Failure> {
     if !says_plan {
         return Ok(Input::Scenario(read_scenario(path)?));
     }
-    let bytes = std::fs::read(path).or_fail_with(Cause::Plan, || {
+    let bytes = read_at_most(path, MAX_PLAN_BYTES).or_fail_with(Cause::Plan, || {
         format!("the plan `{}` cannot be read", path.display())
     })?;
     if bytes.starts_with(WASM_MAGIC) {
@@ -65,7 +88,7 @@ pub(crate) fn read(path: &Path) -> Result<Input, Failure> {
 
 /// Reads a scenario. Paths in a plan are relative to the plan's folder, so that a plan runs from wherever it is called.
 pub(crate) fn read_scenario(path: &Path) -> Result<ScenarioBytes, Failure> {
-    let bytes = std::fs::read(path).or_fail_with(Cause::Scenario, || {
+    let bytes = read_at_most(path, MAX_SCENARIO_BYTES).or_fail_with(Cause::Scenario, || {
         format!("the scenario `{}` cannot be read", path.display())
     })?;
     Ok(ScenarioBytes {
@@ -169,6 +192,17 @@ mod tests {
             };
             assert_eq!(found, expected, "{name}: {sentence}");
         }
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_not_read_for_ever() {
+        let endless = Path::new("/dev/zero");
+        let error = read_at_most(endless, 1 << 10).unwrap_err();
+        assert!(error.to_string().contains("1KiB"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("just");
+        std::fs::write(&path, [0; 1 << 10]).unwrap();
+        assert_eq!(read_at_most(&path, 1 << 10).unwrap().len(), 1 << 10);
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(crate) fn options(args: &PlanArgs) -> Options {
         timeout_ns: network.timeout.map(|span| span.ns),
         max_redirects: network.max_redirects,
         user_agent: network.user_agent.clone(),
+        body_bytes: network.body_limit,
         insecure_skip_tls_verify: tls.insecure_skip_tls_verify.then_some(true),
         allow_hosts: network.allow_host.clone(),
         env: map(&scenario.env),

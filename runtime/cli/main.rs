@@ -36,7 +36,7 @@ fn run() -> u8 {
         Ok(None) => exit::OK,
         Ok(Some(parsed)) => {
             let ui = Ui::detect(parsed.cli.wishes());
-            ui::install_trace(ui.verbosity, ui.quiet, ui.err.is_on());
+            ui::install_trace(ui.verbosity, ui.quiet);
             commands::dispatch(&parsed, &ui).unwrap_or_else(|failure| ui.failure(&failure))
         }
         Err(failure) => Ui::detect(ui::Wishes::default()).failure(&failure),

@@ -31,7 +31,25 @@ pub(crate) struct OpenFile {
 
 /// Opens every file, or says which cannot be written.
 pub(crate) fn open_all(files: &[ReportFile]) -> Result<Vec<Output>, Failure> {
-    files.iter().map(Output::open).collect()
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut outputs = Vec::new();
+    for file in files {
+        let output = Output::open(file)?;
+        // By what it leads to: `a.json` and `./a.json` are one file.
+        let leads_to = output
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| output.path.clone());
+        if seen.contains(&leads_to) {
+            let path = output.path.display();
+            let sentence = format!("the report `{path}` is asked for twice");
+            return Err(Failure::new(Cause::CommandLine, sentence)
+                .hint("give each --report a file of its own"));
+        }
+        seen.push(leads_to);
+        outputs.push(output);
+    }
+    Ok(outputs)
 }
 
 impl Output {
@@ -159,6 +177,16 @@ mod tests {
         drop(open_all(&[report(fresh.clone()), report(older.clone())]).unwrap());
         assert!(!fresh.exists());
         assert_eq!(std::fs::read_to_string(&older).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_file_is_no_report_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let same = folder.path().join(".").join("run.json");
+        let failure = open_all(&[report(path.clone()), report(same)]).unwrap_err();
+        assert_eq!(failure.cause, Cause::CommandLine);
+        assert!(!path.exists(), "and nothing is left of it");
     }
 
     #[test]

@@ -105,20 +105,60 @@ fn plan_file(path: &Path, text: &str) -> Result<Options, Failure> {
             .map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         let place = line.map_or_else(String::new, |line| format!(", line {line}"));
         // The message alone: with its excerpt of the file it would run over several lines.
+        let before = error
+            .span()
+            .map_or("", |span| &text[..span.start.min(text.len())]);
+        let message = in_words(error.message(), before);
         Failure::new(
             Cause::Plan,
-            format!(
-                "`{}`{place}: {}",
-                path.display(),
-                error.message().replace('\n', " ")
-            ),
+            format!("`{}`{place}: {message}", path.display()),
         )
     })?;
-    let mut options = parsed.options().map_err(plan_failure)?;
+    let mut options = parsed.options().map_err(|error| {
+        let failure = plan_failure(error);
+        Failure {
+            error: failure.error.context(format!("`{}`", path.display())),
+            ..failure
+        }
+    })?;
     if let (Some(file), Some(folder)) = (&options.file, path.parent()) {
         options.file = Some(folder.join(file).display().to_string());
     }
     Ok(options)
+}
+
+/// What the reader of TOML says, for people: in one line, with the words of TOML for what it calls by serde's, and with the name
+/// of the scenario it is about, whose table is the last to begin in the text `before`.
+fn in_words(message: &str, before: &str) -> String {
+    let table = before
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| line.starts_with("[scenarios."))
+        .and_then(|line| line.split_inclusive(']').next());
+    let message = message.replace('\n', " ");
+    let message = match table {
+        Some(table) => message.replace("[scenarios.NAME]", table),
+        None => message,
+    };
+    match message
+        .strip_prefix("invalid type: ")
+        .and_then(|rest| rest.rsplit_once(", expected "))
+    {
+        Some((given, wanted)) => {
+            let (given, wanted) = (in_words_of_toml(given), in_words_of_toml(wanted));
+            format!("{given} stands where there should be {wanted}")
+        }
+        None => message,
+    }
+}
+
+fn in_words_of_toml(kind: &str) -> &str {
+    match kind {
+        "sequence" | "a sequence" => "a list",
+        "map" | "a map" => "a table",
+        other => other,
+    }
 }
 
 /// The scenario that a plan file names; without one, whatever else is wrong with the plan is said first.

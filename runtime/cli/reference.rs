@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command};
+use nettare_core::stats::{BUILTINS, Unit};
 
 use crate::exit::{self, Cause};
 
@@ -56,6 +57,46 @@ pub(crate) fn exit_codes_page() -> String {
         "\nWhere several apply, the process ends with the first of {}; all of them stand in the report under \
          `run.exit.causes`.",
         order.join(", ")
+    );
+    page
+}
+
+/// The metrics that every run has, and what may be asked of them.
+pub(crate) fn metrics_page() -> String {
+    let mut page = format!("{MADE_BY}# Metrics\n\n");
+    page.push_str(
+        "What every run records by itself; a scenario adds its own. Times are nanoseconds in reports and milliseconds in \
+         [thresholds](thresholds.md) that give no unit. What the times mean is said in [Gross, tare and \
+         net](../concepts/measurement.md).\n\n| metric | kind | counted in | tells | tags |\n|---|---|---|---|---|\n",
+    );
+    for metric in BUILTINS {
+        let unit = match metric.unit {
+            Unit::Plain => "",
+            Unit::Bytes => "bytes",
+            Unit::Nanoseconds => "time",
+        };
+        let tags = match metric.tags {
+            None => "of the exchange or check, and the user's".to_owned(),
+            Some([]) => "none".to_owned(),
+            Some(tags) => tags
+                .iter()
+                .map(|tag| format!("`{tag}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {unit} | {} | {tags} |",
+            metric.name,
+            metric.kind.as_str(),
+            metric.about
+        );
+    }
+    page.push_str(
+        "\nA *counter* is a sum, a *gauge* a level, a *rate* the share of samples that were true, and a *trend* a distribution.\n\n\
+         Exchanges are told apart by `scenario`, `group`, `name`, `method`, `status`, `proto`, `error_kind` and \
+         `expected_response`; checks by `scenario`, `group` and `check`; both by the user's own tags (`--tag`, `tags` in a plan, \
+         and those that a scenario sets). A URL is never a tag: give requests names.\n",
     );
     page
 }

@@ -6,7 +6,7 @@
 //! | `journal.ndjson` | a head line, then one line an interval | each second, so that a killed run leaves what it had |
 //! | `log` | warnings, the scenario's log lines | as they come |
 //!
-//! `runs/last` is a symbolic link to the newest. Only the user may look inside: reports hold the plan, and plans hold what
+//! The newest hundred are kept. `runs/last` is a symbolic link to the newest. Only the user may look inside: reports hold the plan, and plans hold what
 //! was given by `-e`. That the directory cannot be made or written is a warning, never a reason not to run.
 
 use std::fs::{DirBuilder, File};
@@ -15,6 +15,8 @@ use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+
+use crate::ui;
 
 /// One run's directory, while the run goes on.
 #[derive(Debug)]
@@ -51,9 +53,9 @@ impl RunDirectory {
         self.journal.write_all(&line)
     }
 
-    /// Adds a line to the log.
+    /// Adds a line to the log; one line, whatever is in it.
     pub(crate) fn log(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.log, "{line}")
+        writeln!(self.log, "{}", ui::shown(line))
     }
 
     /// Writes the report, whole or not at all: another program may be reading the one before.
@@ -67,6 +69,36 @@ impl RunDirectory {
     pub(crate) fn report_path(&self) -> PathBuf {
         self.path.join("report.json")
     }
+}
+
+/// So many runs are kept, the newest.
+pub(crate) const KEPT: usize = 100;
+
+/// Removes all but the newest runs, and says how many. What does not look like a run is somebody else's, and left alone; one
+/// that cannot be removed stays.
+pub(crate) fn remove_old(runs: &Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(runs) else {
+        return 0;
+    };
+    let mut old: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_run(path))
+        .collect();
+    // Names begin with the time.
+    old.sort_unstable();
+    old.truncate(old.len().saturating_sub(KEPT));
+    old.iter()
+        .filter(|path| std::fs::remove_dir_all(path).is_ok())
+        .count()
+}
+
+/// Whether this is a run's directory: named by its id, with a journal in it.
+fn is_run(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_id = name.chars().all(|c| c.is_ascii_digit() || c == '-') && name.len() >= 15;
+    let is_directory = path.symlink_metadata().is_ok_and(|known| known.is_dir());
+    is_id && is_directory && path.join("journal.ndjson").is_file()
 }
 
 /// Where runs are kept, from what the environment says; none when it names no home.
@@ -168,6 +200,31 @@ mod tests {
         RunDirectory::create(folder.path(), "one").unwrap();
         let again = RunDirectory::create(folder.path(), "one").unwrap_err();
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn old_runs_go_and_what_is_no_run_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path();
+        let id = |n: usize| format!("20260101-000000-{n:06}");
+        for n in 0..KEPT + 3 {
+            RunDirectory::create(runs, &id(n)).unwrap();
+        }
+        for other in ["notes", "20250101-000000-000000"] {
+            std::fs::create_dir(runs.join(other)).unwrap();
+        }
+        assert_eq!(remove_old(runs), 3);
+        for (name, stays) in [
+            (id(2), false),
+            (id(3), true),
+            (id(KEPT + 2), true),
+            ("notes".to_owned(), true),
+            ("20250101-000000-000000".to_owned(), true),
+            ("last".to_owned(), true),
+        ] {
+            assert_eq!(runs.join(&name).exists(), stays, "{name}");
+        }
+        assert_eq!(remove_old(runs), 0);
     }
 
     #[test]

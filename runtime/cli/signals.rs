@@ -1,4 +1,4 @@
-//! What Ctrl-C (SIGINT) and SIGTERM do, which depends on how far the command has got.
+//! What Ctrl-C (SIGINT), SIGTERM and SIGHUP (the terminal went away) do, which depends on how far the command has got.
 //!
 //! ```text
 //!              first                      second                     third
@@ -10,9 +10,9 @@
 //!              being written
 //! ```
 //!
-//! Counting starts again with each phase. A thread of its own waits for signals, so that a busy run cannot delay them.
+//! Whatever a signal does, it is said on standard error, with what the next one would do. Counting starts again with each phase. A thread of its own waits for signals, so that a busy run cannot delay them.
 
-use std::io;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -69,12 +69,13 @@ impl Signals {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()?;
-        let (interrupt, terminate) = {
+        let received = {
             let _context = runtime.enter();
-            (
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::terminate())?,
-            )
+            Received {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+                hang_up: signal(SignalKind::hangup())?,
+            }
         };
         let state = Arc::new(State {
             phase: AtomicU8::new(Phase::Preparing as u8),
@@ -83,7 +84,7 @@ impl Signals {
         let shared = Arc::clone(&state);
         std::thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || runtime.block_on(watch(interrupt, terminate, &shared, &stop)))?;
+            .spawn(move || runtime.block_on(watch(received, &shared, &stop)))?;
         Ok(Signals { state })
     }
 
@@ -94,27 +95,54 @@ impl Signals {
     }
 }
 
-async fn watch(
-    mut interrupt: Signal,
-    mut terminate: Signal,
-    state: &State,
-    stop: &(dyn Fn() + Send),
-) {
+/// The signals that ask for the end.
+struct Received {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+async fn watch(mut received: Received, state: &State, stop: &(dyn Fn() + Send)) {
     loop {
         let open = tokio::select! {
-            received = interrupt.recv() => received.is_some(),
-            received = terminate.recv() => received.is_some(),
+            received = received.interrupt.recv() => received.is_some(),
+            received = received.terminate.recv() => received.is_some(),
+            received = received.hang_up.recv() => received.is_some(),
         };
         if !open {
             return;
         }
         let nth = state.seen_in_phase.fetch_add(1, Ordering::SeqCst) + 1;
-        match reaction(state.phase.load(Ordering::SeqCst), nth) {
+        let phase = state.phase.load(Ordering::SeqCst);
+        say(words(phase, nth));
+        match reaction(phase, nth) {
             Reaction::Nothing => {}
             Reaction::Stop => stop(),
             Reaction::EndAtOnce => end_at_once(),
         }
     }
+}
+
+/// What a signal comes to, and what the next one would.
+fn words(phase: u8, nth: u32) -> &'static str {
+    match (phase, nth) {
+        (0, _) => "stopped by a signal before anything was sent; there are no results",
+        (1, 1) => {
+            "stopping: nothing starts any more, and what is under way may end within the grace time; a second signal cuts it off"
+        }
+        (1, 2) => {
+            "cutting off what is under way; the report is made at once; a third signal ends without it"
+        }
+        (2, 1) => "results are being written; a second signal ends without them",
+        _ => "ended by a signal; results may be lost",
+    }
+}
+
+/// From here, not by way of the display: the command may be busy, and the process about to end. A progress line is left as it
+/// stands. That nobody reads it is not an error.
+fn say(sentence: &str) {
+    let begin = if io::stderr().is_terminal() { "\r" } else { "" };
+    let _ = writeln!(io::stderr().lock(), "{begin}{sentence}");
 }
 
 /// Whoever signals again wants the process gone, whatever it is busy with: there is no unwinding to wait for.

@@ -198,7 +198,11 @@ fn a_deadline_ends_a_request_that_is_never_answered() {
 
 #[test]
 fn the_first_signal_stops_a_run_and_the_report_is_complete() {
-    for (name, which) in [("SIGINT", Signal::INT), ("SIGTERM", Signal::TERM)] {
+    for (name, which) in [
+        ("SIGINT", Signal::INT),
+        ("SIGTERM", Signal::TERM),
+        ("SIGHUP", Signal::HUP),
+    ] {
         let world = World::new();
         let server = Server::start(Manner::Answer);
         let child = world.start([
@@ -213,7 +217,12 @@ fn the_first_signal_stops_a_run_and_the_report_is_complete() {
         ]);
         server.wait_for_a_request();
         child.signal(which);
-        child.finish().expect_code(105);
+        let finished = child.finish().expect_code(105);
+        assert!(
+            finished.stderr.contains("a second signal cuts it off"),
+            "{name}: {}",
+            finished.stderr
+        );
         let report = report(&world, "run.json");
         assert_eq!(causes(&report), ["stopped-by-signal"], "{name}");
         assert_eq!(

@@ -46,6 +46,7 @@ fn help_fits_eighty_columns() {
         &["quick", "--help"],
         &["inspect", "--help"],
         &["doctor", "--help"],
+        &["demo-target", "--help"],
     ] {
         for line in help(arguments).lines() {
             assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
@@ -89,6 +90,7 @@ fn the_checked_in_reference_is_what_the_program_prints() {
             "exit-codes",
             include_str!("../../docs/reference/exit-codes.md"),
         ),
+        ("metrics", include_str!("../../docs/reference/metrics.md")),
     ];
     for (page, checked_in) in pages {
         let printed = help(&["generate", "reference", page]);

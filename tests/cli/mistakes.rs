@@ -161,6 +161,65 @@ const COMMAND_LINES: &[(&str, i32, &[&str])] = &[
         &["quick", "http://127.0.0.1/", "-H", "Accept"],
     ),
     ("a page that is not there", 2, &["generate", "man", "find"]),
+    (
+        "a number beyond all numbers",
+        2,
+        &["quick", "http://127.0.0.1/", "-c", "99999999999"],
+    ),
+    (
+        "a negative number",
+        2,
+        &["quick", "http://127.0.0.1/", "-n", "-5"],
+    ),
+    ("an address for a URL", 2, &["quick", "127.0.0.1:18080"]),
+    (
+        "a port that is none",
+        2,
+        &["quick", "http://127.0.0.1:99999/"],
+    ),
+    (
+        "no address to listen on",
+        2,
+        &["demo-target", "--listen", "foo"],
+    ),
+    (
+        "a rate beyond the clock",
+        2,
+        &["quick", "http://127.0.0.1/", "-q", "10000000000/s"],
+    ),
+    (
+        "a metric that cannot be",
+        2,
+        &[
+            "quick",
+            "http://127.0.0.1/",
+            "--threshold",
+            "orders_placed: count>1",
+        ],
+    ),
+    (
+        "characters that move the cursor",
+        2,
+        &["quick", "http://127.0.0.1/", "-m", "G\u{1b}[2JT\nX"],
+    ),
+    ("a command of such", 2, &["r\u{1b}[31mun"]),
+    (
+        "the same report twice",
+        2,
+        &[
+            "run",
+            "idle.wasm",
+            "--report",
+            "a.json",
+            "--report",
+            "./a.json",
+        ],
+    ),
+    (
+        "an authority without TLS",
+        2,
+        &["demo-target", "--ca-out", "ca.pem"],
+    ),
 ];
 
 #[test]
@@ -251,6 +310,47 @@ const PLANS: &[(&str, i32, &[&str])] = &[
         &["report", "nowhere.json"],
     ),
     ("a report that is none", 104, &["report", "plan.toml"]),
+    ("a report cut short", 104, &["report", "short.json"]),
+    ("a condition that is none", 104, &["run", "condition.toml"]),
+    (
+        "a condition outside its list",
+        104,
+        &["run", "no-list.toml"],
+    ),
+    (
+        "a metric without a condition",
+        104,
+        &["run", "no-condition.toml"],
+    ),
+    ("a host outside its list", 104, &["run", "host.toml"]),
+    (
+        "a misspelt key of a scenario",
+        104,
+        &["run", "unknown.toml"],
+    ),
+    ("a name that moves the cursor", 104, &["run", "name.toml"]),
+    (
+        "a tag that moves the cursor",
+        104,
+        &["run", "plan.toml", "--tag", "a=\u{1b}[31m"],
+    ),
+    ("a budget that cannot be kept", 104, &["run", "budget.toml"]),
+    (
+        "more workers than CPUs could be",
+        104,
+        &["run", "plan.toml", "--workers", "5000"],
+    ),
+    (
+        "more virtual users than fit",
+        104,
+        &["run", "idle.wasm", "-u", "99999999", "-d", "1s"],
+    ),
+    (
+        "a certificate that is none",
+        104,
+        &["run", "plan.toml", "--cacert", "plan.toml"],
+    ),
+    ("a plan without an end", 104, &["run", "endless.toml"]),
 ];
 
 #[test]
@@ -267,6 +367,30 @@ fn of_the_plan() {
     world.write("unknown.toml", format!("{table}{load}vuss = 3\n"));
     world.write("later.toml", format!("{table}{load}stages = []\n"));
     world.write("empty.toml", "");
+    let judged = |conditions: &str| format!("{table}{load}\n[thresholds]\n{conditions}\n");
+    world.write(
+        "condition.toml",
+        judged("'http_req_duration' = ['p95<200']"),
+    );
+    world.write("no-list.toml", judged("'http_req_duration' = 'p(95)<200'"));
+    world.write(
+        "no-condition.toml",
+        judged("'http_req_duration: p(95)<1' = []"),
+    );
+    world.write(
+        "host.toml",
+        format!("[run]\nallow-hosts = 'a'\n{table}{load}"),
+    );
+    world.write(
+        "name.toml",
+        format!("[scenarios.\"a\\u001b[31m\"]\nfile = 'idle.wasm'\n{load}"),
+    );
+    world.write(
+        "budget.toml",
+        format!("{table}{load}\n[limits]\nguest-cpu = '1ns'\n"),
+    );
+    world.write("short.json", r#"{"schema":"nettare.report/1","run":{"id""#);
+    std::os::unix::fs::symlink("/dev/zero", world.work().join("endless.toml")).unwrap();
     world.write("absent.toml", "[scenarios.a]\nfile = 'nowhere.wasm'\n");
     let text = told(&world, PLANS);
     stable().bind(|| assert_snapshot!("mistakes-of-the-plan", text));

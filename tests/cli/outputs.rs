@@ -94,6 +94,92 @@ fn a_report_that_is_lost_at_the_end_ends_with_114_and_is_kept_elsewhere() {
 }
 
 #[test]
+fn a_run_is_not_kept_when_nobody_wants_it() {
+    let world = world_with_idle_scenario();
+    world.run(["run", "idle.wasm", "--no-save"]).expect_code(0);
+    assert!(!world.runs().exists());
+}
+
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    let world = world_with_idle_scenario();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = world.command(["--help"]);
+    let status = command.stdout(full).stderr(Stdio::null()).status();
+    assert_eq!(status.expect("the binary starts").code(), Some(114));
+}
+
+#[test]
+fn a_body_over_its_limit_is_told_with_the_flag_that_raises_it() {
+    let world = World::new();
+    let server = Server::start(Manner::Answer);
+    let finished = world
+        .run([
+            "quick",
+            &server.url(),
+            "-n",
+            "2",
+            "-c",
+            "1",
+            "--body-limit",
+            "1B",
+            "--allow-invalid",
+        ])
+        .expect_code(0);
+    for words in [
+        "passed its limit of 1B",
+        "--body-limit",
+        "2 failed after it",
+    ] {
+        assert!(
+            finished.stdout.contains(words),
+            "{words}: {}",
+            finished.stdout
+        );
+    }
+    assert!(
+        !finished.stdout.contains("not expected"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn the_authority_of_a_target_with_tls_can_be_had_and_trusted() {
+    use std::io::{BufRead, BufReader};
+    let world = World::new();
+    let mut target = world
+        .command(["demo-target", "--tls", "--ca-out", "ca.pem"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut url = String::new();
+    let stdout = target.stdout.take().expect("it is piped");
+    BufReader::new(stdout)
+        .read_line(&mut url)
+        .expect("it says where it is");
+    let trusted = world.run([
+        "quick",
+        url.trim(),
+        "-n",
+        "2",
+        "-c",
+        "1",
+        "--cacert",
+        "ca.pem",
+    ]);
+    let strange = world.run(["quick", url.trim(), "-n", "2", "-c", "1"]);
+    crate::support::nettare::signal(&target, rustix::process::Signal::TERM);
+    target.wait().expect("it ends");
+    trusted.expect_code(0);
+    let strange = strange.expect_code(111);
+    assert!(strange.stdout.contains("--cacert"), "{}", strange.stdout);
+}
+
+#[test]
 fn a_report_without_permission_is_refused_before_the_run() {
     let world = world_with_idle_scenario();
     let folder = world.work().join("locked");
@@ -168,7 +254,7 @@ fn quick_prints_back_what_it_understood() {
             &["-n", "3", "-c", "1", "-q", "500"],
             "3 requests in total over 1 connection, at most 500 req/s in total",
         ),
-        (&["-n", "1"], "1 requests in total over 1 connection"),
+        (&["-n", "1"], "1 request in total over 1 connection"),
         (
             &["-z", "100ms", "-q", "50", "-c", "2"],
             "50 req/s in total, due by the clock, over at most 2 connections, for 100ms",

@@ -1,5 +1,6 @@
 //! What the report says was sent is what the server saw.
 
+use crate::support::guests::guest;
 use crate::support::nettare::World;
 use crate::support::target;
 
@@ -96,4 +97,56 @@ fn every_redirect_is_an_exchange_and_every_call_is_one_call() {
         "gross is the call's"
     );
     assert_eq!(report.count("/iterations/completed"), 50);
+}
+
+#[test]
+fn calls_that_their_redirects_fail_are_seen_by_thresholds() {
+    let (world, target) = (World::new(), target::spawn());
+    let url = format!("{}/redirect/9", target.url());
+    let load = ["-n", "10", "-c", "2", "--max-redirects", "2"];
+    let judged = [
+        "--threshold",
+        "http_req_failed: rate<0.1",
+        "--report",
+        "run.json",
+    ];
+    world
+        .run(["quick", &url].iter().chain(&load).chain(&judged))
+        .expect_code(99);
+    let report = world.report("run.json");
+    report.assert_balanced();
+    assert_eq!(
+        (
+            report.count("/requests/answered"),
+            report.failed("too-many-redirects")
+        ),
+        (20, 10),
+        "each call was answered twice and failed with the third"
+    );
+    assert_eq!(report.figure("http_req_failed", "passes"), 10.0);
+    assert_eq!(report.figure("http_req_gross", "count"), 10.0);
+}
+
+#[test]
+fn what_a_scenario_cancels_is_no_failure_and_not_in_flight() {
+    let (world, target) = (World::new(), target::spawn());
+    world.write("tour.wasm", guest("tour"));
+    let variable = format!("TARGET={}", target.url());
+    let load = ["-u", "2", "-i", "30", "--report", "run.json"];
+    world
+        .run(["run", "tour.wasm", "-e", &variable].iter().chain(&load))
+        .expect_code(0);
+    let report = world.report("run.json");
+    report.assert_balanced();
+    assert_eq!(
+        report.count("/requests/in_flight_at_stop"),
+        0,
+        "nothing was left at the end"
+    );
+    assert_eq!(
+        report.count("/requests/attempted"),
+        report.count("/requests/answered") + report.failed("cancelled"),
+        "what was not answered was cancelled: two of three runners in each race"
+    );
+    assert_eq!(report.figure("http_req_failed", "passes"), 0.0);
 }

@@ -71,7 +71,12 @@ const HOLDERS: &[(&[&str], &[&str])] = &[
         &["nettare-net", "nettare-target"],
     ),
     (
-        &["hickory-resolver", "rustls-native-certs", "socket2"],
+        &[
+            "hickory-resolver",
+            "rustls-native-certs",
+            "socket2",
+            "x509-parser",
+        ],
         &["nettare-net"],
     ),
     (

@@ -61,6 +61,12 @@ fn help(command: Option<&str>) -> String {
 
 fn sentence(error: &clap::Error, about: &str) -> String {
     match error.kind() {
+        // `-n -5`: what looks like a flag was meant as a number.
+        ErrorKind::UnknownArgument
+            if about.starts_with('-') && about[1..].starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            format!("`{about}` is no flag, and no value either: none is below zero")
+        }
         ErrorKind::UnknownArgument if about.starts_with('-') => format!("unknown flag `{about}`"),
         ErrorKind::UnknownArgument => format!("`{about}` is one argument too many"),
         ErrorKind::InvalidSubcommand => {

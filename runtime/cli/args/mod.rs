@@ -189,18 +189,22 @@ pub(crate) struct DemoArgs {
 const DEMO_TARGET_EXAMPLES: &str = "\
 Examples:
   nettare demo-target
-  nettare demo-target --listen 127.0.0.1:8080";
+  nettare demo-target --listen 127.0.0.1:8080
+  nettare demo-target --tls --ca-out ca.pem";
 
 /// Serve the demo target alone, until a signal stops it.
 #[derive(Args, Debug)]
 #[command(after_help = DEMO_TARGET_EXAMPLES)]
 pub(crate) struct DemoTargetArgs {
     /// Address and port to listen on; port 0 takes a free one, which is printed.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = values::address)]
     pub(crate) listen: std::net::SocketAddr,
     /// Speak TLS, with a certificate made at the start for localhost.
     #[arg(long)]
     pub(crate) tls: bool,
+    /// Write the certificate of the authority behind --tls to a file, PEM: what --cacert takes.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub(crate) ca_out: Option<std::path::PathBuf>,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -241,7 +245,6 @@ pub(crate) enum Generate {
         command: Option<String>,
     },
     /// Print a page of the reference, in Markdown.
-    #[command(hide = true)]
     Reference {
         /// The page.
         page: ReferencePage,
@@ -255,4 +258,6 @@ pub(crate) enum ReferencePage {
     Commands,
     /// Exit codes.
     ExitCodes,
+    /// Metrics.
+    Metrics,
 }

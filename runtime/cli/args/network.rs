@@ -31,6 +31,9 @@ pub(crate) struct NetworkArgs {
     /// Redirects followed by a request that sets no limit of its own; 0 follows none [default: 10].
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>)]
     pub(crate) max_redirects: Option<u32>,
+    /// The most bytes the body of a response may have; one with more fails its request [default: 64MiB].
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub(crate) body_limit: Option<u64>,
     /// The user-agent header of requests that set none [default: nettare/VERSION].
     #[arg(long, value_name = "TEXT")]
     pub(crate) user_agent: Option<String>,

@@ -26,6 +26,9 @@ pub(crate) struct OutputArgs {
     /// Write a report at the end; the extension says which (.json); repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Vec<ReportFile>,
+    /// Keep no copy of the run. Otherwise the newest 100 are kept in $XDG_STATE_HOME/nettare/runs.
+    #[arg(long)]
+    pub(crate) no_save: bool,
     /// Print no progress and no warnings; errors and the summary remain.
     #[arg(long)]
     pub(crate) quiet: bool,

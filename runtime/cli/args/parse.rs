@@ -11,6 +11,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
 
 use super::{Cli, complaint};
+use crate::exit::Cause;
 use crate::failure::Failure;
 
 /// Before the name of every variable that stands for a flag. Only such names are read: a foreign `DURATION` in the
@@ -20,8 +21,9 @@ const PREFIX: &str = "NETTARE_";
 /// Commands whose flags may be given by the environment.
 const COMMANDS_WITH_VARIABLES: [&str; 4] = ["run", "quick", "inspect", "doctor"];
 
-/// What a variable that stands for a switch says no by.
+/// What a variable that stands for a switch says no by, and yes.
 const FALSE_WORDS: [&str; 5] = ["", "0", "false", "no", "off"];
+const TRUE_WORDS: [&str; 4] = ["1", "true", "yes", "on"];
 
 /// What was understood.
 #[derive(Debug)]
@@ -55,17 +57,14 @@ fn parse_words(
     let definition = definition();
     let typed = match definition.clone().try_get_matches_from(words) {
         Ok(matches) => matches,
-        Err(error) if !error.use_stderr() => {
-            // Nobody to read the help, nobody to complain to.
-            let _ = error.print();
-            return Ok(None);
-        }
+        Err(error) if !error.use_stderr() => return print(&error).map(|()| None),
         Err(error) => return Err(complain(&definition, words, &error)),
     };
     let given = match typed.subcommand() {
         Some((name, typed)) if COMMANDS_WITH_VARIABLES.contains(&name) => definition
             .find_subcommand(name)
-            .map(|command| Given::of(command, typed, variables)),
+            .map(|command| Given::of(command, typed, variables))
+            .transpose()?,
         _ => None,
     };
     let Some(given) = given else {
@@ -95,6 +94,17 @@ fn parse_words(
     }))
 }
 
+/// Prints help or the version. A reader that went away has seen enough.
+fn print(help: &clap::Error) -> Result<(), Failure> {
+    match help.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
+            Cause::OutputLost,
+            format!("failed to write to standard output: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn cli(matches: &ArgMatches) -> Result<Cli, Failure> {
     Cli::from_arg_matches(matches).map_err(|error| complaint::failure(&error, None))
 }
@@ -115,7 +125,7 @@ impl Given {
         command: &clap::Command,
         typed: &ArgMatches,
         variables: &[(OsString, OsString)],
-    ) -> Given {
+    ) -> Result<Given, Failure> {
         let mut given = Given::default();
         let mut ours: Vec<_> = variables
             .iter()
@@ -126,8 +136,8 @@ impl Given {
             let stands_for =
                 |argument: &&Arg| variable_of(argument).is_some_and(|variable| *name == *variable);
             match command.get_arguments().find(stands_for) {
-                Some(argument) if yields(argument, typed) => {}
-                Some(argument) => given.words.extend(word(argument, value)),
+                Some(argument) if yields(argument, command, typed) => {}
+                Some(argument) => given.words.extend(words_of(argument, value)?),
                 None => given.unknown.push(name.to_string_lossy().into_owned()),
             }
         }
@@ -138,14 +148,29 @@ impl Given {
                 .positional
                 .extend(values.into_iter().flatten().map(OsString::from));
         }
-        given
+        Ok(given)
     }
 }
 
-/// Whether a typed flag stands in the place of its variable. Flags that may be repeated add up.
-fn yields(argument: &Arg, typed: &ArgMatches) -> bool {
-    let is_typed = typed.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
-    is_typed && !matches!(argument.get_action(), ArgAction::Append)
+/// Whether a variable gives way to what was typed: to its own flag, unless that may be repeated and they add up, and to a flag
+/// that excludes it, since a flag is above the environment.
+fn yields(argument: &Arg, command: &clap::Command, typed: &ArgMatches) -> bool {
+    let is_typed = |argument: &Arg| {
+        typed.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
+    };
+    if is_typed(argument) && !matches!(argument.get_action(), ArgAction::Append) {
+        return true;
+    }
+    let excludes = |one: &Arg, other: &Arg| {
+        let excluded = command.get_arg_conflicts_with(one);
+        excluded
+            .iter()
+            .any(|known| known.get_id() == other.get_id())
+    };
+    command
+        .get_arguments()
+        .filter(|other| is_typed(other))
+        .any(|other| excludes(argument, other) || excludes(other, argument))
 }
 
 /// The variable that stands for a flag.
@@ -154,16 +179,35 @@ fn variable_of(argument: &Arg) -> Option<String> {
     Some(format!("{PREFIX}{}", long.to_uppercase().replace('-', "_")))
 }
 
-/// A variable as the flag it stands for would be typed; none for a switch that says no.
-fn word(argument: &Arg, value: &OsString) -> Option<OsString> {
-    let mut word = OsString::from(format!("--{}", argument.get_long()?));
-    if matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::Count) {
-        let says_no = FALSE_WORDS.contains(&value.to_string_lossy().to_lowercase().as_str());
-        return (!says_no).then_some(word);
-    }
-    word.push("=");
-    word.push(value);
-    Some(word)
+/// A variable as the flag it stands for would be typed; nothing for a switch that says no.
+fn words_of(argument: &Arg, value: &OsString) -> Result<Vec<OsString>, Failure> {
+    let mut word = OsString::from(format!("--{}", argument.get_long().unwrap_or_default()));
+    let said = value.to_string_lossy().to_lowercase();
+    let times = match argument.get_action() {
+        ArgAction::SetTrue | ArgAction::Count if FALSE_WORDS.contains(&said.as_str()) => 0,
+        ArgAction::SetTrue | ArgAction::Count if TRUE_WORDS.contains(&said.as_str()) => 1,
+        ArgAction::Count => said
+            .parse::<u8>()
+            .ok()
+            .filter(|times| *times < 10)
+            .map_or_else(
+                || Err(neither_yes_nor_no(argument, &said)),
+                |times| Ok(usize::from(times)),
+            )?,
+        ArgAction::SetTrue => return Err(neither_yes_nor_no(argument, &said)),
+        _ => {
+            word.push("=");
+            word.push(value);
+            1
+        }
+    };
+    Ok(vec![word; times])
+}
+
+fn neither_yes_nor_no(argument: &Arg, said: &str) -> Failure {
+    let variable = variable_of(argument).unwrap_or_default();
+    let sentence = format!("`{variable}`: `{said}` says neither yes nor no");
+    Failure::new(Cause::CommandLine, sentence).hint(format!("write {variable}=1 or {variable}=0"))
 }
 
 fn complain(definition: &clap::Command, words: &[OsString], error: &clap::Error) -> Failure {
@@ -278,6 +322,37 @@ mod tests {
             (flags.plan.load.vus, flags.plan.network.max_redirects),
             (None, Some(5))
         );
+    }
+
+    #[test]
+    fn a_flag_stands_above_a_variable_that_it_excludes() {
+        for (words, variable) in [
+            ("nettare quick http://a/ -n 3", ("NETTARE_DURATION", "1s")),
+            ("nettare quick http://a/ -z 3s", ("NETTARE_ITERATIONS", "1")),
+            ("nettare quick http://a/ -D file", ("NETTARE_BODY", "text")),
+            ("nettare run a.wasm --http2", ("NETTARE_HTTP1", "1")),
+            ("nettare run a.wasm --http1", ("NETTARE_HTTP2", "1")),
+        ] {
+            assert!(
+                parse(words, &[variable]).is_ok(),
+                "{words} with {variable:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_switch_is_said_yes_or_no_to() {
+        for (value, quiet) in [("1", true), ("ON", true), ("no", false), ("", false)] {
+            let parsed = parse("nettare run a.wasm", &[("NETTARE_QUIET", value)]).unwrap();
+            assert_eq!(run_of(parsed.cli).output.quiet, quiet, "{value}");
+        }
+        let refused = parse("nettare run a.wasm", &[("NETTARE_QUIET", "maybe")]).unwrap_err();
+        assert!(
+            refused.error.to_string().contains("NETTARE_QUIET"),
+            "{refused:?}"
+        );
+        let parsed = parse("nettare run a.wasm", &[("NETTARE_VERBOSE", "2")]).unwrap();
+        assert_eq!(run_of(parsed.cli).output.verbose, 2);
     }
 
     #[test]

@@ -12,9 +12,10 @@ use super::values::{self, HeaderField, Span};
 const EXAMPLES: &str = "\
 Without -n and -z: 200 requests over 50 connections.
 
--q with -n spaces the starts of a closed loop: a slow server slows the rate. -q with -z is an open one: every
-start has its due time, -c is the limit of requests under way, and starts that found no free connection are
-counted as dropped, never made up for.
+-q with -n spaces the starts of a closed loop: a slow server slows the rate.
+-q with -z is an open one: every start has its due time, -c is the limit of
+requests under way, and starts that found no free connection are counted as
+dropped, never made up for.
 
 Examples:
   nettare quick http://127.0.0.1:8080/ -n 1000 -c 10

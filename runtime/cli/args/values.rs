@@ -1,5 +1,7 @@
 //! Values of flags: what people write, and the one sentence that says what is wrong with it.
 
+use std::net::SocketAddr;
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -40,22 +42,52 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
         Rate { arrivals: 0, .. } => Err(format!(
             "`{text}` starts nothing; write for instance `200/s`"
         )),
+        Rate { arrivals, per_ns } if arrivals > per_ns => Err(format!(
+            "`{text}` is more than one in a nanosecond, the unit of time; write a lower one"
+        )),
         rate => Ok(rate),
     }
 }
 
 /// A whole number from 1 up.
-pub(super) fn positive<N: FromStr + PartialEq + From<bool>>(text: &str) -> Result<N, String> {
+pub(super) fn positive<N>(text: &str) -> Result<N, String>
+where
+    N: FromStr<Err = ParseIntError> + PartialEq + From<bool>,
+{
     match text.parse::<N>() {
         Ok(number) if number != N::from(false) => Ok(number),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(too_large::<N>(text)),
         _ => Err(format!("`{text}` is not a whole number from 1 up")),
     }
 }
 
 /// A whole number from 0 up.
-pub(super) fn whole<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse()
-        .map_err(|_| format!("`{text}` is not a whole number"))
+pub(super) fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse::<N>().map_err(|error| match error.kind() {
+        IntErrorKind::PosOverflow => too_large::<N>(text),
+        _ => format!("`{text}` is not a whole number from 0 up"),
+    })
+}
+
+/// Numbers have no sign, so their width says what the largest is.
+fn too_large<N>(text: &str) -> String {
+    let most = u64::MAX >> (64 - 8 * size_of::<N>().min(8));
+    format!("`{text}` is too large; {most} is the most")
+}
+
+/// A number of bytes, as in `64MiB`; more than nothing.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    match units::parse_size(text).map_err(|error| error.to_string())? {
+        0 => Err(format!("`{text}` is nothing; write for instance `64MiB`")),
+        bytes => Ok(bytes),
+    }
+}
+
+/// Where to listen.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("`{text}` is not ADDRESS:PORT; write for instance 127.0.0.1:8080, with port 0 for a free one")
+    })
 }
 
 /// A share of a whole, from 0 to 1.
@@ -84,7 +116,8 @@ impl FromStr for KeyValue {
                 key: key.to_owned(),
                 value: value.to_owned(),
             }),
-            _ => Err(format!("`{text}` is not of the form NAME=VALUE")),
+            // Not quoted, here and with header fields: what was meant as a value may be a secret.
+            _ => Err("what was given is not of the form NAME=VALUE".to_owned()),
         }
     }
 }
@@ -101,12 +134,12 @@ impl FromStr for HeaderField {
 
     fn from_str(text: &str) -> Result<HeaderField, String> {
         let Some((name, value)) = text.split_once(':') else {
-            return Err(format!("`{text}` is not of the form `Name: value`"));
+            return Err("what was given is not of the form `Name: value`".to_owned());
         };
         if !is_token(name) {
-            return Err(format!(
-                "`{name}` is not the name of a field: letters, digits and hyphens are"
-            ));
+            return Err(
+                "what stands before the colon is not the name of a field: letters, digits and hyphens are".to_owned(),
+            );
         }
         let value = value.trim_matches([' ', '\t']);
         if value.chars().any(|c| c.is_control() && c != '\t') {
@@ -327,5 +360,12 @@ mod tests {
         for text in ["0", "-1", "1.5", "", "many", "4294967296"] {
             assert!(positive::<u32>(text).is_err(), "{text}");
         }
+        let too_large = positive::<u32>("4294967296").unwrap_err();
+        assert!(too_large.ends_with("4294967295 is the most"), "{too_large}");
+        let too_large = whole::<u64>("18446744073709551616").unwrap_err();
+        assert!(
+            too_large.ends_with("18446744073709551615 is the most"),
+            "{too_large}"
+        );
     }
 }

@@ -41,7 +41,7 @@ const MOST_WORKERS: u32 = 2;
 
 /// Runs it. The target answers on a thread of this process, which is fine to show a report, and not to measure a server by.
 pub(crate) fn demo(args: &DemoArgs, ui: &Ui) -> Result<u8, Failure> {
-    let mut session = Session::prepare(ui, &args.output.report)?;
+    let mut session = Session::prepare(ui, &args.output)?;
     let target = nettare_target::spawn(&TargetOptions::default())
         .or_fail_with(Cause::Plan, || "the demo target cannot be started")?;
     ui.note(&format!("the demo target listens on {}", target.url()));

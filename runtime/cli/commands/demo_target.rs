@@ -1,5 +1,6 @@
 //! `nettare demo-target`: the demo target alone, for examples, tests and first steps.
 
+use anyhow::Context as _;
 use nettare_target::TargetOptions;
 
 use crate::args::DemoTargetArgs;
@@ -17,9 +18,16 @@ pub(crate) fn demo_target(args: &DemoTargetArgs, ui: &Ui) -> Result<u8, Failure>
         ..TargetOptions::default()
     };
     let ready = |target: &nettare_target::Target| {
+        // Before the URL: whoever reads that may use the file.
+        if let (Some(path), Some(pem)) = (&args.ca_out, target.ca_pem()) {
+            std::fs::write(path, pem).with_context(|| {
+                format!("`{}`, given by --ca-out, cannot be written", path.display())
+            })?;
+        }
         // Whoever closed standard output has no use for the URL.
         let _ = ui::print(&format!("{}\n", target.url()));
         ui.note("the demo target listens; Ctrl-C ends it");
+        Ok(())
     };
     let counts = nettare_target::serve_until(&options, nettare_target::interrupted(), ready)
         .or_fail_with(Cause::Plan, || "the demo target cannot be served")

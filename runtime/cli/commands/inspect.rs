@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nettare_core::plan::{Layers, Origin, Origins};
+use nettare_core::plan::{Layers, Origin, Origins, Work};
 use nettare_core::units;
 
 use crate::args::RunArgs;
@@ -20,13 +20,33 @@ use crate::ui::{self, Ui};
 /// The column at which the origin of a value begins, unless the value is longer.
 const ORIGIN_COLUMN: usize = 44;
 
+/// Stands above a plan that is not printed whole.
+const WITHHELD_NOTE: &str = "\
+# Secrets are not printed: users of URLs are left out, and `[withheld]` stands for values. To run this plan, give them
+# again, for instance by -e NAME=VALUE.
+";
+
 /// Prints it.
 pub(crate) fn inspect(args: &RunArgs, layers: &Layers, _ui: &Ui) -> Result<u8, Failure> {
     let defaults = machine::defaults(Moment::now().seed());
     let prepared = prepare(Path::new(&args.file), layers.clone(), &defaults)?;
-    let plan = toml::to_string(&prepared.resolved.plan).map_err(anyhow::Error::from)?;
+    let mut whole = prepared.resolved.plan;
+    for scenario in &mut whole.scenarios {
+        // What is printed can be saved anywhere, and a plan's paths are relative to where it lies.
+        if let Work::Guest { file, .. } = &mut scenario.work
+            && let Ok(absolute) = std::path::absolute(&*file)
+        {
+            *file = absolute.display().to_string();
+        }
+    }
+    let plan = whole.without_secrets();
+    let note = match plan == whole {
+        true => "",
+        false => WITHHELD_NOTE,
+    };
+    let plan = toml::to_string(&plan).map_err(anyhow::Error::from)?;
     let text = format!(
-        "{}\n{}",
+        "{note}{}\n{}",
         with_origins(&plan, &prepared.resolved.origins),
         guest_in_comments(&prepared.guest)
     );

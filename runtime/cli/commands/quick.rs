@@ -4,30 +4,35 @@ use std::collections::BTreeMap;
 
 use nettare_core::plan::{
     ConnectionPolicy, Executor, Isolation, Limits, Plan, QuickRequest, Rate, RunOptions, Scenario,
-    Work, without_user,
+    Work, masked,
 };
+use nettare_core::stats::{BUILTINS, GENERATOR_PREFIX, builtin};
 use nettare_core::units;
 use nettare_engine::net::Target;
+use nettare_report::text;
 use url::Url;
 
 use crate::args::{QuickArgs, QuickLoadArgs, RequestArgs};
 use crate::checkup;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
-use crate::layers;
 use crate::prepare::{check_hosts, plan_failure};
 use crate::session::{Request, Session, tls_options};
 use crate::ui::Ui;
+use crate::{input, layers};
 
 /// Requests when neither `-n` nor `-z` says how many: hey's and oha's default.
 const DEFAULT_REQUESTS: u64 = 200;
+
+/// A body from a file may have so many bytes.
+const MAX_BODY_BYTES: u64 = 1 << 30;
 
 /// Connections when `-c` does not say how many: hey's and oha's default.
 const DEFAULT_CONNECTIONS: u32 = 50;
 
 /// Runs it.
 pub(crate) fn quick(args: &QuickArgs, ui: &Ui) -> Result<u8, Failure> {
-    let session = Session::prepare(ui, &args.output.report)?;
+    let session = Session::prepare(ui, &args.output)?;
     let plan = plan(args, session.moment().seed())?;
     let tls = tls_options(&args.tls)?;
     ui.note(&understood(&plan));
@@ -55,24 +60,41 @@ fn plan(args: &QuickArgs, seed: u64) -> Result<Plan, Failure> {
         env: BTreeMap::new(),
         tags: BTreeMap::new(),
     };
+    let limits = Limits::default();
     let plan = Plan {
         run: run_options(args, &url, seed),
         scenarios: vec![scenario],
         thresholds: args.judge.threshold.clone(),
-        limits: Limits::default(),
+        limits: Limits {
+            body_bytes: args.network.body_limit.unwrap_or(limits.body_bytes),
+            ..limits
+        },
     };
+    check_metrics(&plan)?;
     plan.validate().map_err(plan_failure)?;
     check_hosts(&plan)?;
     Ok(plan)
 }
 
+/// There is no scenario that could record a metric of its own: a threshold on an unknown one would have nothing to judge.
+fn check_metrics(plan: &Plan) -> Result<(), Failure> {
+    let is_known = |metric: &str| builtin(metric).is_some() || metric.starts_with(GENERATOR_PREFIX);
+    match plan.thresholds.iter().find(|t| !is_known(&t.metric)) {
+        None => Ok(()),
+        Some(threshold) => {
+            let known: Vec<&str> = BUILTINS.iter().map(|metric| metric.name).collect();
+            let sentence = format!("`--threshold`: there is no metric `{}`", threshold.metric);
+            Err(Failure::new(Cause::CommandLine, sentence)
+                .hint(format!("there are {}", known.join(", "))))
+        }
+    }
+}
+
 /// The URL, when it can be loaded at all. What is wrong with its host is found by asking it, and is a measurement.
 fn parse_url(text: &str) -> Result<Url, Failure> {
     let bad = |what: String| Failure::new(Cause::CommandLine, what);
-    let url = Url::parse(text).map_err(|error| {
-        bad(format!("`{}` is not a URL: {error}", without_user(text)))
-            .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/")
-    })?;
+    let shown = masked(text);
+    let url = Url::parse(text).map_err(|error| not_a_url(&shown, error))?;
     match url.scheme() {
         "http" | "https" => match Target::parse(text) {
             Ok(_) => Ok(url),
@@ -82,9 +104,31 @@ fn parse_url(text: &str) -> Result<Url, Failure> {
             Err(bad(format!("`{scheme}` URLs cannot be loaded")).hint("http:// and https:// can"))
         }
         // `localhost:8080/` reads as a scheme called localhost.
-        _ => Err(bad(format!("`{text}` has no scheme"))
-            .hint(format!("write http://{text} or https://{text}"))),
+        _ => Err(without_scheme(&shown)),
     }
+}
+
+fn not_a_url(shown: &str, error: url::ParseError) -> Failure {
+    use url::ParseError::{InvalidPort, RelativeUrlWithoutBase};
+    match error {
+        // An address before a port, or a path: what is missing is what stands before it.
+        RelativeUrlWithoutBase if !shown.contains("://") => without_scheme(shown),
+        InvalidPort => Failure::new(
+            Cause::CommandLine,
+            format!("`{shown}` is not a URL: its port is not a number from 0 to 65535"),
+        )
+        .hint("write the port after the host, for instance http://127.0.0.1:8080/"),
+        _ => Failure::new(
+            Cause::CommandLine,
+            format!("`{shown}` is not a URL: {error}"),
+        )
+        .hint("begin with http:// or https://, for instance http://127.0.0.1:8080/"),
+    }
+}
+
+fn without_scheme(shown: &str) -> Failure {
+    Failure::new(Cause::CommandLine, format!("`{shown}` has no scheme"))
+        .hint(format!("write http://{shown} or https://{shown}"))
 }
 
 fn request(args: &RequestArgs, url: &Url) -> Result<QuickRequest, Failure> {
@@ -107,9 +151,10 @@ fn request(args: &RequestArgs, url: &Url) -> Result<QuickRequest, Failure> {
     }
     let body = match (&args.body, &args.body_file) {
         (Some(text), _) => text.clone().into_bytes(),
-        (None, Some(path)) => std::fs::read(path).or_fail_with(Cause::Plan, || {
-            format!("the body `{}`, given by -D, cannot be read", path.display())
-        })?,
+        (None, Some(path)) => input::read_at_most(path, MAX_BODY_BYTES)
+            .or_fail_with(Cause::Plan, || {
+                format!("the body `{}`, given by -D, cannot be read", path.display())
+            })?,
         (None, None) => Vec::new(),
     };
     let method = args.method.clone().unwrap_or_else(|| "GET".to_owned());
@@ -204,7 +249,8 @@ fn understood(plan: &Plan) -> String {
     };
     let body = match request.body.len() {
         0 => String::new(),
-        length => format!(" with a body of {length} bytes"),
+        1 => " with a body of 1 byte".to_owned(),
+        length => format!(" with a body of {} bytes", text::count(length as u64)),
     };
     let load = match executor {
         Executor::ConstantVus { vus, duration_ns } => {
@@ -232,7 +278,8 @@ fn understood(plan: &Plan) -> String {
             ..
         } => {
             format!(
-                "{iterations} requests in total over {}, as fast as they go",
+                "{} in total over {}, as fast as they go",
+                requests_of(*iterations),
                 connections_of(*vus)
             )
         }
@@ -242,7 +289,8 @@ fn understood(plan: &Plan) -> String {
             rate: Some(rate),
             ..
         } => format!(
-            "{iterations} requests in total over {}, at most {} in total",
+            "{} in total over {}, at most {} in total",
+            requests_of(*iterations),
             connections_of(*vus),
             per_second(*rate)
         ),
@@ -250,23 +298,26 @@ fn understood(plan: &Plan) -> String {
             vus, iterations, ..
         } => {
             format!(
-                "{iterations} requests over each of {}",
+                "{} over each of {}",
+                requests_of(*iterations),
                 connections_of(*vus)
             )
         }
     };
-    format!(
-        "{} {}{body}: {load}",
-        request.method,
-        without_user(&request.url)
-    )
+    format!("{} {}{body}: {load}", request.method, masked(&request.url))
+}
+
+fn requests_of(iterations: u64) -> String {
+    match iterations {
+        1 => "1 request".to_owned(),
+        _ => format!("{} requests", text::count(iterations)),
+    }
 }
 
 fn connections_of(vus: u32) -> String {
-    if vus == 1 {
-        "1 connection".to_owned()
-    } else {
-        format!("{vus} connections")
+    match vus {
+        1 => "1 connection".to_owned(),
+        _ => format!("{} connections", text::count(u64::from(vus))),
     }
 }
 

@@ -5,12 +5,16 @@ use nettare_report::json;
 use crate::args::ReportArgs;
 use crate::exit::{self, Cause};
 use crate::failure::{Failure, OrFail};
+use crate::input;
 use crate::ui::{self, Ui};
+
+/// A report may have so many bytes; one of ten thousand series has some hundred million.
+const MAX_REPORT_BYTES: u64 = 4 << 30;
 
 /// Prints it. The exit code is about this command, not about the run that the report tells of.
 pub(crate) fn report(args: &ReportArgs, ui: &Ui) -> Result<u8, Failure> {
     let path = args.file.display();
-    let bytes = std::fs::read(&args.file)
+    let bytes = input::read_at_most(&args.file, MAX_REPORT_BYTES)
         .or_fail_with(Cause::Plan, || {
             format!("the report `{path}` cannot be read")
         })

@@ -16,8 +16,7 @@ use crate::ui::Ui;
 
 /// Runs it.
 pub(crate) fn run(args: &RunArgs, layers: &Layers, ui: &Ui) -> Result<u8, Failure> {
-    let session =
-        Session::prepare(ui, &args.output.report)?.profiling(args.profile_guest.as_ref())?;
+    let session = Session::prepare(ui, &args.output)?.profiling(args.profile_guest.as_ref())?;
     let tls = tls_options(&args.plan.tls)?;
     let defaults = machine::defaults(session.moment().seed());
     let prepared = prepare(Path::new(&args.file), layers.clone(), &defaults)?;

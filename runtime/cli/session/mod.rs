@@ -12,26 +12,29 @@
 mod finish;
 mod watcher;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nettare_core::plan::Plan;
 use nettare_core::report::Report;
-use nettare_engine::net::{AllowList, Identity, NetConfig, Shared, TlsOptions};
+use nettare_engine::net::{AllowList, Identity, NetConfig, SetupError, Shared, TlsOptions};
 use nettare_engine::vm::Guest;
 use nettare_engine::{Job, RunResult, Stopper};
 
-use crate::args::{ProfileFile, ReportFile, TlsArgs};
+use crate::args::{OutputArgs, ProfileFile, TlsArgs};
 use crate::clock::Moment;
 use crate::exit::Cause;
 use crate::failure::{Failure, OrFail};
-use crate::input::LoadedGuest;
+use crate::input::{self, LoadedGuest};
 use crate::outputs::{self, Output};
 use crate::profile::ProfileOutput;
 use crate::run_directory::{self, RunDirectory};
 use crate::signals::{Phase, Signals};
 use crate::ui::{Progress, Ui};
 use watcher::Watcher;
+
+/// A file of certificates or a key may have so many bytes; the system's own bundles have a quarter of a million.
+const MAX_PEM_BYTES: u64 = 16 << 20;
 
 /// What is to be run, and what is to become of the results.
 #[derive(Debug)]
@@ -57,11 +60,13 @@ pub(crate) struct Session<'a> {
     stopper: Stopper,
     outputs: Vec<Output>,
     profile: Option<ProfileOutput>,
+    /// Whether the run is kept in a directory of its own.
+    is_kept: bool,
 }
 
 impl<'a> Session<'a> {
     /// Takes the signals over and opens the report files.
-    pub(crate) fn prepare(ui: &'a Ui, reports: &[ReportFile]) -> Result<Session<'a>, Failure> {
+    pub(crate) fn prepare(ui: &'a Ui, wanted: &OutputArgs) -> Result<Session<'a>, Failure> {
         let stopper = Stopper::default();
         let handle = stopper.clone();
         let signals = Signals::install(move || handle.stop()).or_fail_with(
@@ -73,8 +78,9 @@ impl<'a> Session<'a> {
             moment: Moment::now(),
             signals,
             stopper,
-            outputs: outputs::open_all(reports)?,
+            outputs: outputs::open_all(&wanted.report)?,
             profile: None,
+            is_kept: !wanted.no_save,
         })
     }
 
@@ -187,6 +193,9 @@ impl<'a> Session<'a> {
 
     /// The directory that keeps this run; a warning where there can be none.
     fn run_directory(&self, id: &str) -> Option<RunDirectory> {
+        if !self.is_kept {
+            return None;
+        }
         let variable =
             |name: &str| std::env::var_os(name).and_then(|value| value.into_string().ok());
         let Some(runs) = run_directory::runs_folder(variable) else {
@@ -195,7 +204,16 @@ impl<'a> Session<'a> {
             return None;
         };
         match RunDirectory::create(&runs, id) {
-            Ok(directory) => Some(directory),
+            Ok(directory) => {
+                if let removed @ 1.. = run_directory::remove_old(&runs) {
+                    let kept = run_directory::KEPT;
+                    self.ui.note(&format!(
+                        "runs older than the newest {kept} were removed from `{}`: {removed}",
+                        runs.display()
+                    ));
+                }
+                Some(directory)
+            }
             Err(error) => {
                 self.ui.warn(&format!(
                     "the run is not kept: `{}` cannot be written: {error}",
@@ -226,28 +244,54 @@ fn network(plan: &Plan, tls: TlsOptions) -> Result<Arc<Shared>, Failure> {
     Shared::new(config).or_fail(Cause::Plan)
 }
 
-/// Reads the files that the TLS flags name.
+/// Reads the files that the TLS flags name, and finds out whether they can be used.
 pub(crate) fn tls_options(args: &TlsArgs) -> Result<TlsOptions, Failure> {
     let read = |path: &PathBuf, flag: &str| {
-        std::fs::read(path).or_fail_with(Cause::Plan, || {
+        input::read_at_most(path, MAX_PEM_BYTES).or_fail_with(Cause::Plan, || {
             format!("`{}`, given by {flag}, cannot be read", path.display())
         })
     };
-    let ca_pem = args
-        .cacert
-        .iter()
-        .map(|path| read(path, "--cacert"))
-        .collect::<Result<_, _>>()?;
-    let identity = match (&args.cert, &args.key) {
-        (Some(cert), Some(key)) => Some(Identity {
+    let mut options = TlsOptions {
+        insecure: args.insecure_skip_tls_verify,
+        ..TlsOptions::default()
+    };
+    for path in &args.cacert {
+        let pem = read(path, "--cacert")?;
+        let alone = TlsOptions {
+            ca_pem: vec![pem.clone()],
+            ..TlsOptions::default()
+        };
+        alone
+            .check()
+            .map_err(|error| unusable(&error, args, path))?;
+        options.ca_pem.push(pem);
+    }
+    if let (Some(cert), Some(key)) = (&args.cert, &args.key) {
+        options.identity = Some(Identity {
             cert_pem: read(cert, "--cert")?,
             key_pem: read(key, "--key")?,
-        }),
-        _ => None,
+        });
+        options
+            .check()
+            .map_err(|error| unusable(&error, args, cert))?;
+    }
+    Ok(options)
+}
+
+/// Names the file that cannot be used. `path` is the one it is about, unless the error says that it is the key.
+fn unusable(error: &SetupError, args: &TlsArgs, path: &Path) -> Failure {
+    let SetupError::Tls { what, reason } = error else {
+        return Failure::new(Cause::Plan, error);
     };
-    Ok(TlsOptions {
-        ca_pem,
-        identity,
-        insecure: args.insecure_skip_tls_verify,
-    })
+    let path = match &args.key {
+        Some(key) if *what == "--key" => key,
+        _ => path,
+    };
+    Failure::new(
+        Cause::Plan,
+        format!(
+            "`{}`, given by {what}, cannot be used: {reason}",
+            path.display()
+        ),
+    )
 }

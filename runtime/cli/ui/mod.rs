@@ -6,6 +6,7 @@ mod trace;
 
 use std::io::{self, IsTerminal, Write};
 
+use nettare_core::plan::masked;
 use nettare_core::report::Report;
 use nettare_report::text::{self, TextOptions};
 
@@ -66,22 +67,24 @@ impl Ui {
 
     /// Prints what stopped the command, and gives its exit code.
     pub(crate) fn failure(&self, failure: &Failure) -> u8 {
-        self.line(&format!("{} {:#}", self.err.bad("error:"), failure.error));
+        let sentence = shown(&format!("{:#}", failure.error));
+        self.line(&format!("{} {sentence}", self.err.bad("error:")));
         if let Some(hint) = &failure.hint {
-            self.line(&format!("\n{} {hint}", self.err.bold("hint:")));
+            self.line(&format!("\n{} {}", self.err.bold("hint:"), shown(hint)));
         }
         failure.cause.code()
     }
 
     /// Says what went wrong without ending the command at once; with `--quiet` too.
     pub(crate) fn problem(&self, sentence: &str) {
-        self.line(&format!("{} {sentence}", self.err.bad("error:")));
+        self.line(&format!("{} {}", self.err.bad("error:"), shown(sentence)));
     }
 
     /// The summary of a run as it fits standard output.
     pub(crate) fn summary(&self, report: &Report, files: &[String]) -> String {
         let options = TextOptions {
             files: files.to_vec(),
+            warnings: !self.quiet,
             ..self.text_options()
         };
         text::summary(report, &options)
@@ -89,8 +92,14 @@ impl Ui {
 
     /// How a text is to look on standard output.
     pub(crate) fn text_options(&self) -> TextOptions {
-        let width =
-            rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
+        // A person's word before the terminal's, as with help.
+        let width = std::env::var("COLUMNS")
+            .ok()
+            .and_then(|columns| columns.parse().ok())
+            .or_else(|| {
+                let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+                Some(usize::from(size.ws_col))
+            });
         let options = TextOptions::default();
         TextOptions {
             colour: self.out.is_on(),
@@ -102,14 +111,18 @@ impl Ui {
     /// Says what deserves attention but stops nothing; not with `--quiet`.
     pub(crate) fn warn(&self, sentence: &str) {
         if !self.quiet {
-            self.line(&format!("{} {sentence}", self.err.caution("warning:")));
+            self.line(&format!(
+                "{} {}",
+                self.err.caution("warning:"),
+                shown(sentence)
+            ));
         }
     }
 
     /// Says what was understood or is being done; not with `--quiet`.
     pub(crate) fn note(&self, sentence: &str) {
         if !self.quiet {
-            self.line(sentence);
+            self.line(&shown(sentence));
         }
     }
 
@@ -119,11 +132,52 @@ impl Ui {
     }
 }
 
+/// A sentence as it may stand on a terminal and in a log: in one line, without secrets, and with its control characters spelt
+/// out. Sentences quote what was typed, what servers said and what scenarios log; none of that may move the cursor, and all
+/// of them pass through here.
+pub(crate) fn shown(sentence: &str) -> String {
+    let mut line = String::with_capacity(sentence.len());
+    for c in masked(sentence).chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_default()),
+            false => line.push(c),
+        }
+    }
+    line
+}
+
 /// Writes `text` to standard output. A reader that went away (a closed pipe) has seen enough: that is not an error.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_one_line_without_secrets_and_moves_no_cursor() {
+        let rows = [
+            ("a plain sentence", "a plain sentence", "as it is"),
+            ("a\nb\r\tc", "a\\nb\\r\\tc", "what would begin a line"),
+            (
+                "\x1b[2J\x07\u{9b}",
+                "\\u{1b}[2J\\u{7}\\u{9b}",
+                "what a terminal obeys",
+            ),
+            (
+                "caf\u{e9} \u{65e5}",
+                "caf\u{e9} \u{65e5}",
+                "letters of any script",
+            ),
+            ("`http://u:p@a/` failed", "`http://a/` failed", "a password"),
+        ];
+        for (said, expected, sentence) in rows {
+            assert_eq!(shown(said), expected, "{sentence}");
+        }
     }
 }

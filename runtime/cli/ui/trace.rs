@@ -7,7 +7,9 @@ use tracing_subscriber::{Layer, fmt};
 
 /// Prints what the generator has to say of itself: warnings always, with `-v` what it decided, with `-vv` all. The libraries
 /// below it are heard only when something is wrong: some of them log every frame.
-pub(crate) fn install(verbosity: u8, quiet: bool, colours: bool) {
+///
+/// Never coloured: the crate can be built without that, as it is here, and then says so on the terminal of whoever asks for it.
+pub(crate) fn install(verbosity: u8, quiet: bool) {
     let own = match verbosity {
         _ if quiet => LevelFilter::ERROR,
         0 => LevelFilter::WARN,
@@ -16,7 +18,7 @@ pub(crate) fn install(verbosity: u8, quiet: bool, colours: bool) {
     };
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(colours)
+        .with_ansi(false)
         .without_time()
         .with_filter(
             Targets::new()

@@ -62,7 +62,8 @@ pub struct Interval {
     pub answered: u64,
     /// Exchanges failed, those without an answer.
     pub failed: u64,
-    /// Exchanges that count as failed: those without an answer, and those with an unexpected one.
+    /// Exchanges that count as failed: those without an answer, unless the scenario cancelled them, and those with an
+    /// unexpected one.
     pub unexpected: u64,
     /// Net times of answered exchanges.
     pub duration: PackedHistogram,

@@ -46,7 +46,7 @@ pub use self::resolve::{Defaults, Layers, Resolved};
 pub use self::run::{
     ConnectionPolicy, DeferredQueue, GuestThread, HttpVersions, Meter, RunOptions, Timestamps,
 };
-pub use self::secrets::{WITHHELD, without_user};
+pub use self::secrets::{WITHHELD, masked, names_a_secret};
 
 use crate::threshold::Threshold;
 

@@ -223,7 +223,7 @@ impl Protocol {
 pub enum Outcome {
     /// The response ended.
     Answered,
-    /// It failed, and the call with it.
+    /// It failed, and the call with it: also when the response ended, and was a redirect that could not be followed.
     Failed(ErrorKind),
     /// A kept connection turned out dead before a byte of response; the call went on with another exchange.
     Retried,
@@ -286,6 +286,8 @@ pub struct Funnel {
     pub failed: [u64; ErrorKind::ALL.len()],
     /// Exchanges given up for another on a fresh connection.
     pub retried: u64,
+    /// Exchanges begun that have not ended. Counted by itself, not from the others: so the sum can be wrong, and be found so.
+    pub in_flight: u64,
     /// Connections opened.
     pub connections_opened: u64,
     /// Exchanges that took a connection that had served before.
@@ -298,10 +300,9 @@ impl Funnel {
         self.failed.iter().sum()
     }
 
-    /// Exchanges that have not ended yet.
-    pub fn in_flight(&self) -> u64 {
-        self.attempted
-            .saturating_sub(self.answered + self.failed_total() + self.retried)
+    /// Whether each exchange attempted stands in exactly one place.
+    pub fn adds_up(&self) -> bool {
+        self.attempted == self.answered + self.failed_total() + self.retried + self.in_flight
     }
 
     /// Adds another worker's counts.
@@ -314,6 +315,7 @@ impl Funnel {
             *mine += theirs;
         }
         self.retried += other.retried;
+        self.in_flight += other.in_flight;
         self.connections_opened += other.connections_opened;
         self.connections_reused += other.connections_reused;
     }

@@ -1,14 +1,18 @@
 //! What guests may reach: checked on the name as written, and again on each address it resolves to.
 //!
-//! An entry that names a host allows the host whatever it resolves to; an entry that names an address or a network allows what
-//! lies in it, under any name. Loopback is always allowed.
+//! An entry that names a host allows the host whatever it resolves to; one that names an address allows that address; one that
+//! names a network allows what lies in it, under any name. Loopback is always allowed. A name that no entry could let in is
+//! not looked up: the question alone would tell others what a guest, or a server that redirects, wanted to tell them.
 
 use std::net::IpAddr;
+
+use nettare_core::plan::masked;
 
 /// Hosts, addresses and networks that may be reached, besides loopback.
 #[derive(Clone, Debug, Default)]
 pub struct AllowList {
     names: Vec<Name>,
+    addresses: Vec<IpAddr>,
     networks: Vec<Network>,
 }
 
@@ -18,7 +22,7 @@ pub struct AllowList {
     "--allow-host {entry:?}: {reason}; write a host name, *.suffix, an IP address or a network like 10.0.0.0/8"
 )]
 pub struct AllowError {
-    /// The entry as it was given.
+    /// The entry as it was given, but for what is secret in it.
     pub entry: String,
     /// What is wrong with it.
     pub reason: &'static str,
@@ -48,7 +52,7 @@ impl AllowList {
         let mut list = AllowList::default();
         for entry in entries {
             list.add(entry).map_err(|reason| AllowError {
-                entry: entry.clone(),
+                entry: masked(entry),
                 reason,
             })?;
         }
@@ -69,6 +73,7 @@ impl AllowList {
         let address = address.to_canonical();
         address.is_loopback()
             || self.names.contains(&Name::Any)
+            || self.addresses.contains(&address)
             || self
                 .networks
                 .iter()
@@ -89,7 +94,7 @@ impl AllowList {
         if let Some((address, bits)) = unbracketed.split_once('/') {
             self.networks.push(Network::parse(address, bits)?);
         } else if let Ok(address) = unbracketed.parse::<IpAddr>() {
-            self.networks.push(Network::single(address));
+            self.addresses.push(address.to_canonical());
         } else {
             self.names.push(Name::parse(&entry)?);
         }
@@ -134,14 +139,6 @@ impl Name {
 }
 
 impl Network {
-    fn single(address: IpAddr) -> Network {
-        let address = address.to_canonical();
-        Network {
-            address,
-            prefix_bits: width_bits(address),
-        }
-    }
-
     fn parse(address: &str, bits: &str) -> Result<Network, &'static str> {
         let address: IpAddr = address
             .parse()
@@ -281,6 +278,32 @@ mod tests {
                 "{entries:?} {host}: {why}"
             );
         }
+    }
+
+    #[test]
+    fn names_are_looked_up_for_networks_alone() {
+        for (entries, looked_up, why) in [
+            (&[][..], false, "nothing is allowed"),
+            (
+                &["shop.example", "*.shop.example"][..],
+                false,
+                "names let in names",
+            ),
+            (&["10.0.0.1", "::2"][..], false, "an address lets in itself"),
+            (
+                &["10.0.0.0/8"][..],
+                true,
+                "a network lets in what lies in it",
+            ),
+        ] {
+            assert_eq!(
+                list(entries).has_networks(),
+                looked_up,
+                "{entries:?}: {why}"
+            );
+        }
+        assert!(list(&["10.0.0.1"]).allows_host("10.0.0.1"));
+        assert!(list(&["::ffff:10.0.0.1"]).allows_host("10.0.0.1"));
     }
 
     #[test]

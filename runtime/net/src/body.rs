@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use nettare_core::sample::{ErrorKind, Failure};
+use nettare_core::units::format_size;
 
 use crate::budget::Lease;
 use crate::error::failure;
@@ -168,9 +169,9 @@ impl Collector {
         if length_bytes <= self.limits.limit_bytes {
             return Ok(());
         }
-        let limit_bytes = self.limits.limit_bytes;
+        let limit = format_size(self.limits.limit_bytes);
         let message = format!(
-            "the response's body passed its limit of {limit_bytes} bytes; raise [limits] body in the plan"
+            "the response's body passed its limit of {limit}; raise that with --body-limit, or by `body` under [limits] in a plan"
         );
         Err(failure(ErrorKind::BodyLimit, 0, message))
     }

@@ -28,7 +28,9 @@ pub struct Client {
 /// The funnel as it is counted, one cell a figure: a whole `Funnel` would be copied at each step of each exchange.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pub(crate) attempted: Counter,
+    attempted: Counter,
+    /// Begun and not ended. Kept by itself, so that the sum of the others can be held against what was attempted.
+    in_flight: Cell<u64>,
     pub(crate) connected: Counter,
     pub(crate) sent: Counter,
     answered: Counter,
@@ -63,7 +65,7 @@ impl Client {
         })
     }
 
-    /// Where this worker's exchanges got to. A call that was dropped stays in flight.
+    /// Where this worker's exchanges got to. Those of a call that the run's stop cut short stay in flight.
     pub fn funnel(&self) -> Funnel {
         self.counters.funnel()
     }
@@ -92,7 +94,14 @@ impl Counter {
 }
 
 impl Counters {
+    pub(crate) fn begun(&self) {
+        self.attempted.increment();
+        self.in_flight.set(self.in_flight.get() + 1);
+    }
+
     pub(crate) fn ended(&self, outcome: Outcome) {
+        // Without one in flight this would be a second end; the sum then shows it.
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
         match outcome {
             Outcome::Answered => self.answered.increment(),
             Outcome::Failed(kind) => self.failed[index_of(kind)].increment(),
@@ -108,6 +117,7 @@ impl Counters {
             answered: self.answered.get(),
             failed: std::array::from_fn(|index| self.failed[index].get()),
             retried: self.retried.get(),
+            in_flight: self.in_flight.get(),
             connections_opened: self.connections_opened.get(),
             connections_reused: self.connections_reused.get(),
         }
@@ -128,8 +138,10 @@ mod tests {
         for (index, kind) in ErrorKind::ALL.into_iter().enumerate() {
             assert_eq!(index_of(kind), index, "{kind:?}");
             let counters = Counters::default();
+            counters.begun();
             counters.ended(Outcome::Failed(kind));
             assert_eq!(counters.funnel().failed[index], 1);
+            assert_eq!(counters.funnel().in_flight, 0);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use nettare_core::plan::{ConnectionPolicy, HttpVersions, Timestamps};
 
-use crate::AllowList;
+use crate::tls::Tls;
+use crate::{AllowList, SetupError};
 
 /// Settings of all connections of a process.
 #[derive(Clone, Debug)]
@@ -32,12 +33,23 @@ pub struct NetConfig {
 /// Whom to trust, and who we are.
 #[derive(Clone, Debug, Default)]
 pub struct TlsOptions {
-    /// Certificate authorities in PEM, trusted besides the system's. Each entry may hold several certificates.
+    /// Certificates in PEM, trusted besides the system's: as authorities, and as themselves. Each entry may hold several.
     pub ca_pem: Vec<Vec<u8>>,
     /// The certificate shown to servers that ask for one.
     pub identity: Option<Identity>,
     /// Takes any certificate unverified: no name, no expiry, no authority.
     pub insecure: bool,
+}
+
+impl TlsOptions {
+    /// Looks at what was given, before anything is made of it.
+    ///
+    /// # Errors
+    ///
+    /// When a certificate or key cannot be used, or the two do not belong together.
+    pub fn check(&self) -> Result<(), SetupError> {
+        Tls::new(self, HttpVersions::Negotiated).map(drop)
+    }
 }
 
 /// A client certificate and its key.

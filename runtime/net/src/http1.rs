@@ -100,6 +100,7 @@ impl Http1 {
         conduct
             .record
             .begin_exchange(self.wire.ledger(), self.wire.clone());
+        self.wire.await_head();
         self.sender.try_send_request(request)
     }
 
@@ -117,6 +118,7 @@ impl Http1 {
                 return Err(self.broken(&error.into_error(), unsent));
             }
         };
+        self.wire.head_came();
         conduct
             .record
             .answered_by(protocol_of(response.version()), response.status().as_u16());
@@ -215,6 +217,10 @@ pub(crate) fn protocol_of(version: http::Version) -> Protocol {
     }
 }
 
+/// The limits are those of the library that reads heads, with its buffer as it is by default.
+const HEAD_TOO_LARGE: &str = "the head of the response has more than 100 fields or more than 408 KiB, the most that is read of \
+                              one over HTTP/1.1; have the target send less";
+
 /// Makes a failure of hyper's error: whose fault, and the number of the cause if it has one.
 fn explain(error: &hyper::Error) -> Failure {
     if let Some(cause) = io_cause(error) {
@@ -226,6 +232,9 @@ fn explain(error: &hyper::Error) -> Failure {
             0,
             "the peer closed the connection before its response was whole; look at the target's log for why",
         );
+    }
+    if error.is_parse_too_large() {
+        return failure(ErrorKind::Protocol, 0, HEAD_TOO_LARGE);
     }
     if error.is_user() {
         return failure(

@@ -35,6 +35,7 @@ mod tap;
 mod target;
 mod tls;
 mod transport;
+mod trust;
 #[expect(unsafe_code, reason = "socket calls that no safe crate offers")]
 mod wire;
 

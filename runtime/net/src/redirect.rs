@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName};
 use http::{Method, StatusCode};
-use nettare_core::plan::without_user;
+use nettare_core::plan::{masked, names_a_secret};
 use nettare_core::sample::{ErrorKind, Failure};
 
 use crate::error::failure;
@@ -22,13 +22,6 @@ pub(crate) struct Hop<'a> {
     pub(crate) headers: Cow<'a, HeaderMap>,
     pub(crate) body: Bytes,
 }
-
-/// Fields that tell who we are; another origin has no business with them.
-const CREDENTIALS: [HeaderName; 3] = [
-    header::AUTHORIZATION,
-    header::COOKIE,
-    header::PROXY_AUTHORIZATION,
-];
 
 /// Fields that describe a body, gone with it.
 const OF_THE_BODY: [HeaderName; 6] = [
@@ -79,7 +72,7 @@ impl<'a> Hop<'a> {
             next.remove(&OF_THE_BODY);
         }
         if next.target.origin != self.target.origin {
-            next.remove(&CREDENTIALS);
+            next.remove_credentials();
             next.remove(&[header::HOST]);
         }
         Ok(Some(next))
@@ -89,8 +82,8 @@ impl<'a> Hop<'a> {
         let unusable = |why: &str| {
             let message = format!(
                 "{} redirects to {:?}, which cannot be requested: {why}",
-                self.target.as_str(),
-                without_user(location)
+                masked(self.target.as_str()),
+                masked(location)
             );
             failure(ErrorKind::Protocol, 0, message)
         };
@@ -113,6 +106,13 @@ impl<'a> Hop<'a> {
         } else {
             (self.method.clone(), true)
         }
+    }
+
+    /// Removes the fields that tell who we are: the same that no report shows. Another origin has no business with them.
+    fn remove_credentials(&mut self) {
+        let telling = |name: &&HeaderName| names_a_secret(name.as_str());
+        let names: Vec<HeaderName> = self.headers.keys().filter(telling).cloned().collect();
+        self.remove(&names);
     }
 
     fn remove(&mut self, names: &[HeaderName]) {
@@ -147,12 +147,20 @@ mod tests {
 
     use super::*;
 
+    const CREDENTIALS: [&str; 6] = [
+        "authorization",
+        "cookie",
+        "proxy-authorization",
+        "x-api-key",
+        "x-auth-token",
+        "api-secret",
+    ];
+
     fn request(method: Method) -> Request {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            header::AUTHORIZATION,
-            HeaderValue::from_static("Bearer secret"),
-        );
+        for name in CREDENTIALS {
+            headers.insert(name, HeaderValue::from_static("secret"));
+        }
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         headers.insert("x-mine", HeaderValue::from_static("kept"));
         Request {
@@ -273,11 +281,10 @@ mod tests {
                 .follow(302, &located(location))
                 .unwrap()
                 .unwrap();
-            assert_eq!(
-                next.headers.contains_key(header::AUTHORIZATION),
-                kept,
-                "{why}"
-            );
+            for name in CREDENTIALS {
+                assert_eq!(next.headers.contains_key(name), kept, "{name}: {why}");
+            }
+            assert!(next.headers.contains_key("x-mine"), "{why}");
         }
     }
 

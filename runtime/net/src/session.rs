@@ -7,9 +7,10 @@
 //! ```
 //!
 //! A call owns the connection it uses, or its stream on a shared one. Dropping the call therefore closes the one or resets the
-//! other, and nothing else has to be cancelled.
+//! other, and nothing else has to be cancelled. Its exchange then ends as cancelled, unless the run's stop is why: then it was
+//! in flight at the stop, and stays so.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct Session {
     connections: Connections,
     /// Timers not in use. There are as many as there were ever calls at one time.
     timers: RefCell<Vec<Timer>>,
+    /// The run has cut this virtual user short.
+    cut_short: Cell<bool>,
 }
 
 /// What all hops of a call share.
@@ -59,17 +62,19 @@ impl Session {
             client: Rc::clone(client),
             connections: Connections::default(),
             timers: RefCell::default(),
+            cut_short: Cell::new(false),
         })
     }
 
     /// Sends `request`, follows redirects, and returns when the whole response is there or the call failed.
     ///
     /// `on_exchange` is called as each hop ends, also for those that failed or were retried. Dropping the future cancels the
-    /// call: the connection it used is closed, or its stream reset, and not used again.
+    /// call: the connection it used is closed, or its stream reset, and not used again; `on_exchange` is told then too.
     pub async fn call(&self, request: &Request, on_exchange: &mut dyn FnMut(&Exchange)) -> Call {
         let bounds = self.bounds(request);
         let mut timer = self.take_timer(bounds.deadline_ns);
         let mut journey = Journey {
+            client: &self.client,
             timing: empty_timing(),
             last: None,
             on_exchange,
@@ -94,6 +99,11 @@ impl Session {
         if self.client.shared.config.connections == ConnectionPolicy::PerIteration {
             self.close();
         }
+    }
+
+    /// Tells that the run's stop cuts this virtual user short: calls dropped from here on were in flight at the stop.
+    pub fn cut_short(&self) {
+        self.cut_short.set(true);
     }
 
     /// Closes all connections that no call is using.
@@ -128,36 +138,42 @@ impl Session {
         journey: &mut Journey<'_>,
     ) -> Result<Response, Failure> {
         let mut hop = Hop::first(request);
-        for redirects in 0.. {
-            let response = self.take_hop(&hop, bounds, timer, journey).await?;
-            if bounds.max_redirects == 0 {
-                return Ok(response);
+        let mut redirects = 0;
+        loop {
+            let Ended {
+                mut exchange,
+                result,
+            } = self.take_hop(&hop, bounds, timer, journey).await;
+            let step = result.and_then(|response| onward(&hop, response, bounds, redirects));
+            // An answer that leads nowhere it may lead has failed the call, and is counted as what it did.
+            if let Err(failure) = &step {
+                exchange.outcome = Outcome::Failed(failure.kind);
             }
-            match hop.follow(response.status, &response.headers)? {
-                None => return Ok(response),
-                Some(_) if redirects >= bounds.max_redirects => break,
-                Some(next) => hop = next,
+            journey.enter(exchange);
+            match step? {
+                Step::Final(response) => return Ok(response),
+                Step::To(next) => hop = next,
             }
+            redirects += 1;
         }
-        Err(too_many_redirects(bounds.max_redirects))
     }
 
-    /// One hop, with further exchanges if the first came to nothing through no fault of the request's.
+    /// One hop, with further exchanges if the first came to nothing through no fault of the request's. The last of them is yet
+    /// to be entered.
     async fn take_hop(
         &self,
         hop: &Hop<'_>,
         bounds: &Bounds,
         timer: &mut Timer,
         journey: &mut Journey<'_>,
-    ) -> Result<Response, Failure> {
+    ) -> Ended {
         let mut attempt = 1;
         loop {
-            let ended = self.attempt(hop, bounds, timer, attempt).await;
-            let retried = ended.exchange.outcome == Outcome::Retried;
-            journey.enter(ended.exchange);
-            if !retried {
-                return ended.result;
+            let ended = self.attempt(hop, bounds, timer, attempt, journey).await;
+            if ended.exchange.outcome != Outcome::Retried {
+                return ended;
             }
+            journey.enter(ended.exchange);
             attempt += 1;
         }
     }
@@ -169,21 +185,28 @@ impl Session {
         bounds: &Bounds,
         timer: &mut Timer,
         attempt: u32,
+        journey: &mut Journey<'_>,
     ) -> Ended {
-        let counters = &self.client.counters;
-        counters.attempted.increment();
-        let record = Record::default();
-        // Pinned here and lent: a future that is handed on by value is copied whole at each hand-over.
-        let work = pin!(self.exchange(hop, bounds, &record, attempt > 1));
-        let ended = match timer
-            .within(bounds.deadline_ns, || record.look_again(), work)
-            .await
-        {
-            Ok(Ok(response)) => whole(&record, bounds, response),
-            Ok(Err(broken)) => ended_broken(&record, broken, hop, attempt),
-            Err(expired) => ended_expired(&record, &expired, bounds),
+        self.client.counters.begun();
+        let mut underway = Underway {
+            record: Record::default(),
+            cut_short: &self.cut_short,
+            journey,
+            is_over: false,
         };
-        counters.ended(ended.exchange.outcome);
+        let record = &underway.record;
+        let result = {
+            // Pinned here and lent: a future that is handed on by value is copied whole at each hand-over.
+            let work = pin!(self.exchange(hop, bounds, record, attempt > 1));
+            let look_again = || record.look_again();
+            timer.within(bounds.deadline_ns, look_again, work).await
+        };
+        let ended = match result {
+            Ok(Ok(response)) => whole(record, bounds, response),
+            Ok(Err(broken)) => ended_broken(record, broken, hop, attempt),
+            Err(expired) => ended_expired(record, &expired, bounds),
+        };
+        underway.is_over = true;
         ended
     }
 
@@ -228,15 +251,63 @@ impl Session {
     }
 }
 
+/// Where a hop's response leads.
+enum Step<'a> {
+    /// It is the call's.
+    Final(Response),
+    /// Elsewhere.
+    To(Hop<'a>),
+}
+
+fn onward<'a>(
+    hop: &Hop<'a>,
+    response: Response,
+    bounds: &Bounds,
+    redirects: u32,
+) -> Result<Step<'a>, Failure> {
+    if bounds.max_redirects == 0 {
+        return Ok(Step::Final(response));
+    }
+    match hop.follow(response.status, &response.headers)? {
+        None => Ok(Step::Final(response)),
+        Some(_) if redirects >= bounds.max_redirects => {
+            Err(too_many_redirects(bounds.max_redirects))
+        }
+        Some(next) => Ok(Step::To(next)),
+    }
+}
+
+/// An exchange under way. Dropped before it is over, it was cancelled, or was in flight when the run stopped.
+struct Underway<'a, 'b> {
+    record: Record,
+    cut_short: &'a Cell<bool>,
+    journey: &'a mut Journey<'b>,
+    is_over: bool,
+}
+
+impl Drop for Underway<'_, '_> {
+    fn drop(&mut self) {
+        if self.is_over || self.cut_short.get() {
+            return;
+        }
+        let outcome = Outcome::Failed(ErrorKind::Cancelled);
+        let exchange = self.record.broken(outcome, clock::monotonic_ns());
+        self.journey.enter(exchange);
+    }
+}
+
 /// The call's way so far.
 struct Journey<'a> {
+    client: &'a Client,
     timing: CallTiming,
     last: Option<Exchange>,
     on_exchange: &'a mut dyn FnMut(&Exchange),
 }
 
 impl Journey<'_> {
+    /// Counts an exchange that is over, and tells of it.
     fn enter(&mut self, exchange: Exchange) {
+        self.client.counters.ended(exchange.outcome);
         (self.on_exchange)(&exchange);
         self.timing.last = exchange.phases;
         self.timing.sum.add(&exchange.phases);
@@ -315,8 +386,9 @@ fn response_of(answer: Answer, hop: &Hop<'_>) -> Response {
 }
 
 fn too_many_redirects(limit: u32) -> Failure {
+    let times = if limit == 1 { "time" } else { "times" };
     let message = format!(
-        "the call was redirected more than {limit} times; raise --max-redirects or look for a loop"
+        "the call was redirected more than {limit} {times}; raise --max-redirects or look for a loop"
     );
     failure(ErrorKind::TooManyRedirects, 0, message)
 }

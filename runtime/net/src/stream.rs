@@ -26,6 +26,10 @@ use crate::wire::{self, Control, Received, TcpInfo};
 /// (`tcp_rmem[1]`, 128 KiB) is four times as large.
 const WINDOW_CHECK_FROM_BYTES: usize = 32 * 1024;
 
+/// So many bytes may come before the end of a response's head, interim responses included. No head has as many: hyper takes a
+/// fifth of it.
+const BEFORE_HEAD_BYTES: u64 = 2 << 20;
+
 /// What all sockets of a worker have in common.
 #[derive(Debug)]
 pub(crate) struct Stamping {
@@ -48,6 +52,8 @@ struct Wire {
     records: RefCell<Option<RecordScanner>>,
     /// Reads ask the kernel even if the readiness known to tokio says that there is nothing.
     ask_anyway: Cell<bool>,
+    /// What may come before the head that is waited for; `u64::MAX` while none is.
+    head_bytes_left: Cell<u64>,
 }
 
 impl WireStream {
@@ -60,6 +66,7 @@ impl WireStream {
                 ledger: Rc::default(),
                 records: RefCell::default(),
                 ask_anyway: Cell::new(false),
+                head_bytes_left: Cell::new(u64::MAX),
             }),
         }
     }
@@ -67,6 +74,17 @@ impl WireStream {
     /// The record of what went over it.
     pub(crate) fn ledger(&self) -> &Rc<Ledger> {
         &self.wire.ledger
+    }
+
+    /// The head of a response is what comes next. Interim responses before it have no end of their own, and hyper reads them
+    /// without a pause for as long as they come.
+    pub(crate) fn await_head(&self) {
+        self.wire.head_bytes_left.set(BEFORE_HEAD_BYTES);
+    }
+
+    /// The head is there.
+    pub(crate) fn head_came(&self) {
+        self.wire.head_bytes_left.set(u64::MAX);
     }
 
     /// From now on, what is read are TLS records.
@@ -122,7 +140,9 @@ impl WireStream {
         let control = self.wire.stamping.control;
         if self.wire.ask_anyway.get() {
             match unless_blocked(receive(self.fd(), control)) {
-                Some(result) => return Poll::Ready(result.map(|received| self.enter(&received))),
+                Some(result) => {
+                    return Poll::Ready(result.and_then(|received| self.enter(&received)));
+                }
                 None => self.wire.ask_anyway.set(false),
             }
         }
@@ -133,8 +153,7 @@ impl WireStream {
                     if received.unread == Some(0) && received.length > 0 {
                         guard.clear_ready();
                     }
-                    self.enter(&received);
-                    return Poll::Ready(Ok(()));
+                    return Poll::Ready(self.enter(&received));
                 }
                 Some(Err(error)) => return Poll::Ready(Err(error)),
                 None => guard.clear_ready(),
@@ -143,9 +162,13 @@ impl WireStream {
     }
 
     /// Enters a read into the ledger.
-    fn enter(&self, received: &Received) {
+    ///
+    /// # Errors
+    ///
+    /// When more came before the head of a response than any head has.
+    fn enter(&self, received: &Received) -> io::Result<()> {
         if received.length == 0 {
-            return;
+            return Ok(());
         }
         let reading = received
             .stamp_realtime_ns
@@ -162,6 +185,22 @@ impl WireStream {
         self.wire
             .ledger
             .read(receipt, self.is_window_limited(received));
+        self.count_before_head(received.length as u64)
+    }
+
+    fn count_before_head(&self, bytes: u64) -> io::Result<()> {
+        let left = &self.wire.head_bytes_left;
+        match (left.get(), left.get().checked_sub(bytes)) {
+            (u64::MAX, _) => Ok(()),
+            (_, Some(fewer)) => {
+                left.set(fewer);
+                Ok(())
+            }
+            (_, None) => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "2 MiB of interim responses came and no final one",
+            )),
+        }
     }
 
     /// Whether the receive window was, or was about to become, what the sender waited for.

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::HeaderValue;
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
-use nettare_core::plan::without_user;
+use nettare_core::plan::masked;
 use nettare_core::sample::{ErrorKind, Failure};
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
@@ -43,7 +43,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Kind `invalid`, with a message that quotes the URL, but for its user name and password.
+    /// Kind `invalid`, with a message that quotes the URL, but for what is secret in it.
     pub fn parse(url: &str) -> Result<Target, Failure> {
         let parsed = Url::parse(url).map_err(|error| invalid(url, &error.to_string()))?;
         Target::from_url(parsed)
@@ -157,7 +157,7 @@ fn remove_user(url: &mut Url) {
 }
 
 fn invalid(url: &str, why: &str) -> Failure {
-    let url = without_user(url);
+    let url = masked(url);
     failure(
         ErrorKind::Invalid,
         0,

@@ -10,27 +10,25 @@ use std::sync::Arc;
 use nettare_core::plan::HttpVersions;
 use nettare_core::sample::{ErrorKind, Failure};
 use rustls::client::Resumption;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::CertifiedKey;
-use rustls::{
-    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore,
-    SignatureScheme,
-};
+use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 use tokio::sync::{OnceCell, oneshot};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::error::{errno, failure};
 use crate::stream::WireStream;
+use crate::trust::{AnyCertificate, Trust, is_authority};
 use crate::{Identity, SetupError, TlsOptions};
 
 /// The process's TLS: what was given is checked at once, what the system has is read when it is needed.
 #[derive(Debug)]
 pub(crate) struct Tls {
-    authorities: Vec<CertificateDer<'static>>,
+    /// Named by `--cacert`.
+    known: Vec<CertificateDer<'static>>,
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     insecure: bool,
     versions: HttpVersions,
@@ -44,18 +42,18 @@ impl Tls {
     /// When a certificate or key cannot be read, or the two do not belong together.
     pub(crate) fn new(options: &TlsOptions, versions: HttpVersions) -> Result<Tls, SetupError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut authorities = Vec::new();
+        let mut known = Vec::new();
         for pem in &options.ca_pem {
-            authorities.extend(certificates("--cacert", pem)?);
+            known.extend(certificates("--cacert", pem)?);
         }
-        check_authorities(&authorities)?;
+        authorities_among(&known)?;
         let identity = options
             .identity
             .as_ref()
             .map(|identity| load_identity(identity, &provider))
             .transpose()?;
         Ok(Tls {
-            authorities,
+            known,
             identity,
             insecure: options.insecure,
             versions,
@@ -83,21 +81,20 @@ impl Tls {
     async fn make_client(&self) -> Result<Arc<ClientConfig>, Failure> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| failure(ErrorKind::Tls, 0, error.to_string()))?;
+            .map_err(|error| failure(ErrorKind::Tls, 0, in_words(&error)))?;
+        let builder = builder.dangerous();
         let builder = if self.insecure {
-            builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(Arc::clone(
-                    &self.provider,
-                ))))
+            let any = AnyCertificate(Arc::clone(&self.provider));
+            builder.with_custom_certificate_verifier(Arc::new(any))
         } else {
-            builder.with_root_certificates(self.roots().await)
+            let trust = Trust::new(self.roots().await, &self.known, &self.provider);
+            builder.with_custom_certificate_verifier(Arc::new(trust))
         };
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
                 .with_client_auth_cert(chain.clone(), key.clone_key())
-                .map_err(|error| failure(ErrorKind::Tls, 0, error.to_string()))?,
+                .map_err(|error| failure(ErrorKind::Tls, 0, in_words(&error)))?,
         };
         config.resumption = Resumption::disabled();
         config.alpn_protocols = alpn(self.versions);
@@ -105,9 +102,10 @@ impl Tls {
     }
 
     async fn roots(&self) -> RootCertStore {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(system_authorities().await);
-        roots.add_parsable_certificates(self.authorities.iter().cloned());
+        let system = system_authorities().await;
+        // Looked at when they were given: none is refused here.
+        let mut roots = authorities_among(&self.known).unwrap_or_else(|_| RootCertStore::empty());
+        roots.add_parsable_certificates(system);
         roots
     }
 }
@@ -164,17 +162,21 @@ fn certificates(
     Ok(found)
 }
 
-fn check_authorities(authorities: &[CertificateDer<'static>]) -> Result<(), SetupError> {
+/// Those of the certificates that may sign others.
+fn authorities_among(known: &[CertificateDer<'static>]) -> Result<RootCertStore, SetupError> {
+    let unusable = |reason: String| SetupError::Tls {
+        what: "--cacert",
+        reason,
+    };
     let mut roots = RootCertStore::empty();
-    for authority in authorities {
-        roots
-            .add(authority.clone())
-            .map_err(|error| SetupError::Tls {
-                what: "--cacert",
-                reason: error.to_string(),
-            })?;
+    for certificate in known {
+        if is_authority(certificate).map_err(|why| unusable(why.to_owned()))? {
+            roots
+                .add(certificate.clone())
+                .map_err(|error| unusable(in_words(&error)))?;
+        }
     }
-    Ok(())
+    Ok(roots)
 }
 
 type LoadedIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
@@ -188,10 +190,20 @@ fn load_identity(
         what: "--key",
         reason,
     };
-    let key = PrivateKeyDer::from_pem_slice(&identity.key_pem)
-        .map_err(|error| unusable_key(error.to_string()))?;
-    CertifiedKey::from_der(chain.clone(), key.clone_key(), provider)
-        .map_err(|error| unusable_key(error.to_string()))?;
+    let key = PrivateKeyDer::from_pem_slice(&identity.key_pem).map_err(|error| {
+        unusable_key(match error {
+            pem::Error::NoItemsFound => "it holds no private key in PEM".to_owned(),
+            other => other.to_string(),
+        })
+    })?;
+    CertifiedKey::from_der(chain.clone(), key.clone_key(), provider).map_err(|error| {
+        unusable_key(match error {
+            rustls::Error::InconsistentKeys(_) => {
+                "it is not the key of the certificate given by --cert".to_owned()
+            }
+            other => in_words(&other),
+        })
+    })?;
     Ok((chain, key))
 }
 
@@ -230,7 +242,8 @@ pub(crate) fn explain_rustls(error: &rustls::Error, host: &str) -> Failure {
         rustls::Error::InvalidMessage(_) => (
             0,
             format!(
-                "{host} does not answer in TLS: {error}; check the port, or whether the URL should begin with http://"
+                "{host} does not answer in TLS ({}); check the port, or whether the URL should begin with http://",
+                in_words(error)
             ),
         ),
         rustls::Error::NoApplicationProtocol => (
@@ -240,7 +253,8 @@ pub(crate) fn explain_rustls(error: &rustls::Error, host: &str) -> Failure {
         other => (
             0,
             format!(
-                "the TLS handshake with {host} failed: {other}; compare what TLS versions it offers"
+                "the TLS handshake with {host} failed: {}; compare what TLS versions it offers",
+                in_words(other)
             ),
         ),
     };
@@ -250,28 +264,67 @@ pub(crate) fn explain_rustls(error: &rustls::Error, host: &str) -> Failure {
 fn explain_certificate(error: &CertificateError, host: &str) -> String {
     let skip = "or test it anyway with --insecure-skip-tls-verify";
     match error {
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            format!(
-                "the certificate of {host} is for another name: {error}; use that name in the URL, {skip}"
-            )
+        CertificateError::NotValidForName => format!(
+            "the certificate of {host} is for another name; use that name in the URL, {skip}"
+        ),
+        CertificateError::NotValidForNameContext { .. } => format!(
+            "the certificate of {host} is for another name: {error}; use that name in the URL, {skip}"
+        ),
+        CertificateError::Expired => {
+            format!("the certificate of {host} has expired; renew it, {skip}")
         }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+        CertificateError::ExpiredContext { .. } => {
             format!("the certificate of {host} has expired: {error}; renew it, {skip}")
         }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+        CertificateError::NotValidYet => format!(
+            "the certificate of {host} is not valid yet; check this machine's clock, {skip}"
+        ),
+        CertificateError::NotValidYetContext { .. } => format!(
+            "the certificate of {host} is not valid yet: {error}; check this machine's clock, {skip}"
+        ),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             format!(
-                "the certificate of {host} is not valid yet: {error}; check this machine's clock, {skip}"
+                "the certificate of {host} is not made for servers; correct its extended key usage, {skip}"
             )
         }
         CertificateError::UnknownIssuer => format!(
             "the certificate of {host} is of an authority unknown to this machine; name its certificate with --cacert, {skip}"
         ),
-        other => format!("the certificate of {host} is not accepted: {other}; correct it, {skip}"),
+        // Mostly a self-signed one that says that it is an authority, as `openssl req -x509` makes it.
+        CertificateError::Other(cause) => format!(
+            "the certificate of {host} is not accepted ({}); if it is self-signed, name exactly this certificate with \
+             --cacert, {skip}",
+            spelt(&cause.to_string())
+        ),
+        other => format!(
+            "the certificate of {host} is not accepted: {}; correct it, {skip}",
+            spelt(&other.to_string())
+        ),
     }
 }
 
-fn explain_alert(alert: AlertDescription, host: &str) -> String {
-    match alert {
+/// An error of the TLS library for people; it names its causes as its source does.
+fn in_words(error: &rustls::Error) -> String {
+    spelt(&error.to_string())
+}
+
+/// A text with `CamelCase` spelt as words.
+fn spelt(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 8);
+    let mut before = ' ';
+    for c in text.chars() {
+        if c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit()) {
+            words.push(' ');
+        }
+        words.push(c);
+        before = c;
+    }
+    words.to_lowercase()
+}
+
+fn explain_alert(received: AlertDescription, host: &str) -> String {
+    let alert = spelt(&format!("alert {received:?}"));
+    match received {
         AlertDescription::CertificateRequired => {
             format!("{host} wants a client certificate; give one with --cert and --key")
         }
@@ -282,63 +335,42 @@ fn explain_alert(alert: AlertDescription, host: &str) -> String {
         | AlertDescription::CertificateUnknown
         | AlertDescription::UnknownCA => {
             format!(
-                "{host} does not accept our client certificate (alert {alert:?}); check --cert and --key"
+                "{host} does not accept our client certificate ({alert}); check --cert and --key"
             )
         }
         AlertDescription::UnrecognisedName => {
-            format!(
-                "{host} serves nothing under that name (alert {alert:?}); check the host in the URL"
-            )
+            format!("{host} serves nothing under that name ({alert}); check the host in the URL")
         }
         AlertDescription::ProtocolVersion | AlertDescription::HandshakeFailure => format!(
-            "{host} and this client have no TLS version or cipher in common (alert {alert:?}); it must speak TLS 1.2 or 1.3"
+            "{host} and this client have no TLS version or cipher in common ({alert}); it must speak TLS 1.2 or 1.3"
         ),
         AlertDescription::NoApplicationProtocol => {
             format!(
-                "{host} does not speak the HTTP version asked for (alert {alert:?}); drop --http1 or --http2"
+                "{host} does not speak the HTTP version asked for ({alert}); drop --http1 or --http2"
             )
         }
-        other => {
-            format!("{host} ended the TLS handshake (alert {other:?}); look at its log for why")
+        _ => {
+            format!("{host} ended the TLS handshake ({alert}); look at its log for why")
         }
     }
 }
 
-/// `--insecure-skip-tls-verify`: neither certificates nor what they sign are looked at.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+    #[test]
+    fn names_of_the_librarys_source_are_spelt_as_words() {
+        for (name, words) in [
+            ("CaUsedAsEndEntity", "ca used as end entity"),
+            ("UnknownCA", "unknown ca"),
+            (
+                "received corrupt message of type InvalidContentType",
+                "received corrupt message of type invalid content type",
+            ),
+            ("Tls12NotOffered", "tls12 not offered"),
+        ] {
+            assert_eq!(spelt(name), words);
+        }
     }
 }

@@ -15,6 +15,9 @@ pub enum ParseError {
     /// Not JSON.
     #[error("this is not JSON")]
     Json(#[source] serde_json::Error),
+    /// JSON, and not to its end.
+    #[error("this ends in the middle of its JSON: the file is empty or was cut short")]
+    CutShort(#[source] serde_json::Error),
     /// JSON, and no report.
     #[error("this is JSON, but no report of nettare: it has no `schema`")]
     NoSchema,
@@ -51,6 +54,7 @@ pub fn parse(bytes: &[u8]) -> Result<Report, ParseError> {
 
     let head: Head = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => ParseError::NoSchema,
+        serde_json::error::Category::Eof => ParseError::CutShort(error),
         _ => ParseError::Json(error),
     })?;
     match head.schema {
@@ -158,7 +162,16 @@ mod tests {
     #[test]
     fn what_is_no_report_of_this_schema_is_refused_each_for_its_reason() {
         let table = [
-            ("nothing", "", "this is not JSON"),
+            (
+                "nothing",
+                "",
+                "this ends in the middle of its JSON: the file is empty or was cut short",
+            ),
+            (
+                "half a report",
+                r#"{"schema":"nettare.report/1","run":{"id":"2"#,
+                "this ends in the middle of its JSON: the file is empty or was cut short",
+            ),
             (
                 "another language",
                 "schema: nettare.report/1",

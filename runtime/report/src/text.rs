@@ -1,4 +1,4 @@
-//! The summary of a run for a terminal, 80 to 120 columns wide.
+//! The summary of a run for a terminal, 40 to 120 columns wide.
 //!
 //! It reads from what was asked to what came of it: the plan in words, the verdict, where iterations and exchanges got to, the
 //! server's time (net) beside what the scenario saw (gross) and what the generator added (tare), and then the details. Parts
@@ -26,12 +26,14 @@ pub use units::{bytes, count, percent, time};
 /// How a summary is to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Columns there are; taken as at least 80 and at most 120.
+    /// Columns there are; taken as at least 40 and at most 120. Tables of figures are not broken, and may need 80.
     pub width: usize,
     /// Whether to use colour (ANSI escape sequences).
     pub colour: bool,
     /// Whether to draw the distribution of net times.
     pub histogram: bool,
+    /// Whether to tell the warnings; the report has them all the same.
+    pub warnings: bool,
     /// Files that were written, to be named at the end.
     pub files: Vec<String>,
 }
@@ -42,6 +44,7 @@ impl Default for TextOptions {
             width: 100,
             colour: false,
             histogram: false,
+            warnings: true,
             files: Vec::new(),
         }
     }
@@ -49,7 +52,7 @@ impl Default for TextOptions {
 
 /// The summary of a run, ending with a newline.
 pub fn summary(report: &Report, options: &TextOptions) -> String {
-    let mut page = Page::new(options.width.clamp(80, 120), options.colour);
+    let mut page = Page::new(options.width.clamp(40, 120), options.colour);
     head::head(&mut page, report);
     head::verdict(&mut page, report);
     head::iterations(&mut page, report);
@@ -65,7 +68,9 @@ pub fn summary(report: &Report, options: &TextOptions) -> String {
     latency::own_metrics(&mut page, report);
     checks::thresholds(&mut page, report);
     outcome::limits(&mut page, report);
-    outcome::warnings(&mut page, report);
+    if options.warnings {
+        outcome::warnings(&mut page, report);
+    }
     outcome::files(&mut page, &options.files);
     page.finish()
 }

@@ -164,18 +164,18 @@ pub fn spawn(options: &TargetOptions) -> anyhow::Result<Target> {
 ///
 /// # Errors
 ///
-/// As [`spawn`].
+/// As [`spawn`]; and when `ready` has one, and then nothing is served.
 pub fn serve_until(
     options: &TargetOptions,
     until: impl Future<Output = ()>,
-    ready: impl FnOnce(&Target),
+    ready: impl FnOnce(&Target) -> anyhow::Result<()>,
 ) -> anyhow::Result<Counts> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("failed to start the runtime that waits")?;
     let target = spawn(options)?;
-    ready(&target);
+    ready(&target)?;
     runtime.block_on(until);
     Ok(target.stop())
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
 use super::strict;
@@ -106,5 +106,89 @@ impl<'de> Deserialize<'de> for Entry {
         }
 
         deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads the conditions of all metrics, for `#[serde(deserialize_with)]`. They are understood here, where the format knows the line
+/// that an error is in.
+pub(super) fn conditions<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Threshold>, D::Error> {
+    struct ByMetric;
+
+    impl<'de> Visitor<'de> for ByMetric {
+        type Value = Vec<Threshold>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a table of metrics with their conditions")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Threshold>, A::Error> {
+            let mut thresholds = Vec::new();
+            while let Some(metric) = map.next_key::<String>()? {
+                thresholds.extend(map.next_value_seed(OfMetric(&metric))?);
+            }
+            Ok(thresholds)
+        }
+    }
+
+    deserializer.deserialize_map(ByMetric)
+}
+
+/// The list of one metric's conditions.
+struct OfMetric<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for OfMetric<'_> {
+    type Value = Vec<Threshold>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Vec<Threshold>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OfMetric<'_> {
+    type Value = Vec<Threshold>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "a list of conditions of `{}`, like [\"p(95)<200\"]",
+            self.0
+        )
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Threshold>, A::Error> {
+        let mut thresholds = Vec::new();
+        while let Some(threshold) = list.next_element_seed(OneOf(self.0))? {
+            thresholds.push(threshold);
+        }
+        if thresholds.is_empty() {
+            let metric = self.0;
+            return Err(A::Error::custom(format!(
+                "`{metric}` has no condition; give one, like \"p(95)<200\", or leave it out"
+            )));
+        }
+        Ok(thresholds)
+    }
+}
+
+/// One condition of a metric.
+struct OneOf<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for OneOf<'_> {
+    type Value = Threshold;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Threshold, D::Error> {
+        let OneOf(metric) = self;
+        Entry::deserialize(deserializer)?
+            .threshold(metric)
+            .map_err(|error| {
+                D::Error::custom(format!(
+                    "the condition of `{metric}` cannot be understood: {error}"
+                ))
+            })
     }
 }

@@ -30,6 +30,31 @@ impl PlanError {
         }
     }
 
+    /// The same error for somebody who wrote flags or variables: what is to be done about it is told in flags too.
+    pub(super) fn in_flags(mut self) -> PlanError {
+        const KEYS_WITH_FLAGS: [&str; 6] = [
+            "vus",
+            "iterations",
+            "duration",
+            "rate",
+            "pre-allocated-vus",
+            "max-vus",
+        ];
+        if self.place.starts_with("`--") || self.place.starts_with("`NETTARE_") {
+            // A problem may name where the other value was written; that stays.
+            let names_a_place =
+                self.problem.contains("plan file") || self.problem.contains("own options");
+            for key in KEYS_WITH_FLAGS {
+                let (key, flag) = (format!("`{key}`"), format!("`--{key}`"));
+                if !names_a_place {
+                    self.problem = self.problem.replace(&key, &flag);
+                }
+                self.remedy = self.remedy.replace(&key, &flag);
+            }
+        }
+        self
+    }
+
     /// The same error, told by the place where the value was written.
     pub(super) fn at(self, place: String) -> PlanError {
         PlanError { place, ..self }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use super::entry::Entry;
+use super::entry::conditions;
 use super::keyword::keywords;
 use super::options::Options;
 use super::strict;
@@ -16,6 +16,7 @@ use super::{
     ConnectionPolicy, DeferredQueue, ExecutorKind, GuestThread, HttpVersions, Meter, PlanError,
     Rate, Timestamps,
 };
+use crate::threshold::Threshold;
 use crate::units::{duration, rate, size};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -38,7 +39,8 @@ struct Tables {
     run: RunTable,
     #[serde(deserialize_with = "strict::tables")]
     scenarios: BTreeMap<String, ScenarioTable>,
-    thresholds: BTreeMap<String, Vec<Entry>>,
+    #[serde(deserialize_with = "conditions")]
+    thresholds: Vec<Threshold>,
     #[serde(deserialize_with = "strict::table")]
     limits: LimitsTable,
 }
@@ -150,7 +152,7 @@ impl PlanFile {
             options.scenario_name = Some(name);
             table.put_into(&mut options)?;
         }
-        put_thresholds(&thresholds, &mut options)?;
+        options.thresholds = thresholds;
         Ok(options)
     }
 
@@ -171,7 +173,7 @@ impl PlanFile {
         if let Some(table) = scenarios.remove(name) {
             table.put_into(&mut options)?;
         }
-        put_thresholds(&thresholds, &mut options)?;
+        options.thresholds = thresholds;
         refuse_what_is_not_its_own(&options)?;
         Ok(options)
     }
@@ -241,24 +243,6 @@ impl LimitsTable {
         options.series = self.series;
         options.log_lines = self.log_lines;
     }
-}
-
-fn put_thresholds(
-    thresholds: &BTreeMap<String, Vec<Entry>>,
-    options: &mut Options,
-) -> Result<(), PlanError> {
-    for (metric, entries) in thresholds {
-        for entry in entries {
-            let threshold = entry.threshold(metric).map_err(|error| PlanError {
-                place: "`thresholds`".to_owned(),
-                problem: format!("cannot be understood: {error}"),
-                remedy: "correct it".to_owned(),
-                key: "thresholds",
-            })?;
-            options.thresholds.push(threshold);
-        }
-    }
-    Ok(())
 }
 
 fn refuse_what_is_not_its_own(options: &Options) -> Result<(), PlanError> {

@@ -99,6 +99,7 @@ impl Origins {
 fn flag(key: &str) -> &str {
     match key.split('.').next().unwrap_or(key) {
         "allow-hosts" => "allow-host",
+        "body" => "body-limit",
         "tags" => "tag",
         "thresholds" => "threshold",
         plain => plain,

@@ -78,7 +78,8 @@ impl Layers {
         }
         grant_hosts_of_urls(&mut stated, &mut origins);
         let load = stated.split_off(|key| LOAD_KEYS.contains(&key));
-        let executor = load::executor(load, own_load, &mut origins, defaults)?;
+        let executor =
+            load::executor(load, own_load, &mut origins, defaults).map_err(PlanError::in_flags)?;
         let plan = Plan {
             scenarios: vec![scenario_of(&mut stated, executor)?],
             thresholds: thresholds_of(&mut stated),
@@ -89,7 +90,7 @@ impl Layers {
             .and_then(|()| plan.validate())
             .map_err(|error| {
                 let place = origins.place(error.key);
-                error.at(place)
+                error.at(place).in_flags()
             })?;
         Ok(Resolved { plan, origins })
     }

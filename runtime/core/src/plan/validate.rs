@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Executor, Limits, Plan, PlanError, Rate, RunOptions, Scenario};
+use super::{Executor, Limits, Plan, PlanError, Rate, RunOptions, Scenario, WITHHELD};
 
 /// Virtual users of a run at most: far beyond what a machine holds, and a typing error beyond that.
 const MAX_VUS: u32 = 1_000_000;
@@ -12,6 +12,9 @@ const MAX_WORKERS: u32 = 1_024;
 
 /// One page of a guest's memory; with less no guest starts.
 const WASM_PAGE_BYTES: u64 = 64 << 10;
+
+/// Guests are looked at once in so long: a smaller budget could not be kept.
+const TICK_NS: u64 = 1_000_000;
 
 /// All that a 32-bit guest can address.
 const WASM32_BYTES: u64 = 4 << 30;
@@ -66,11 +69,11 @@ fn more_than_nothing(key: &'static str, value: u64, example: &str) -> Result<(),
     }
 }
 
-fn at_most(key: &'static str, value: u64, most: u64) -> Result<(), PlanError> {
+fn at_most(key: &'static str, value: u64, most: u64, why: &str) -> Result<(), PlanError> {
     match value {
         value if value > most => Err(PlanError::about(
             key,
-            format!("is {value}"),
+            format!("is {value}, and {why}"),
             format!("give at most {most}"),
         )),
         _ => Ok(()),
@@ -82,7 +85,8 @@ impl RunOptions {
         more_than_nothing("timeout", self.timeout_ns, "60s")?;
         if let Some(workers) = self.workers {
             more_than_nothing("workers", u64::from(workers), "1")?;
-            at_most("workers", u64::from(workers), u64::from(MAX_WORKERS))?;
+            let why = "each worker is two threads that want a CPU";
+            at_most("workers", u64::from(workers), u64::from(MAX_WORKERS), why)?;
         }
         if let Some(patience_ns) = self.abort_unanswered_ns {
             more_than_nothing("abort-unanswered", patience_ns, "10s or never")?;
@@ -125,7 +129,15 @@ impl Limits {
                 "give for instance 64MiB",
             ));
         }
-        more_than_nothing("guest-cpu", self.guest_cpu_ns, "10s")?;
+        if self.guest_cpu_ns < TICK_NS {
+            let problem =
+                "is less than a millisecond, the shortest time after which a guest is looked at";
+            return Err(PlanError::about(
+                "guest-cpu",
+                problem,
+                "give for instance 10s",
+            ));
+        }
         more_than_nothing("body", self.body_bytes, "64MiB")?;
         if self.bodies_bytes < self.body_bytes {
             let problem = "is less than `body`, so that the largest body allowed would never fit";
@@ -147,6 +159,13 @@ impl Scenario {
                 "scenario-name",
                 "is empty",
                 "name the table, as in [scenarios.checkout]",
+            ));
+        }
+        if self.name.contains(char::is_control) {
+            return Err(PlanError::about(
+                "scenario-name",
+                "holds a control character",
+                "leave it out: the name stands in every result",
             ));
         }
         valid_env(&self.env)?;
@@ -209,7 +228,8 @@ impl Executor {
 
 fn valid_vus(key: &'static str, vus: u32) -> Result<(), PlanError> {
     more_than_nothing(key, u64::from(vus), "10")?;
-    at_most(key, u64::from(vus), u64::from(MAX_VUS))
+    let why = "each virtual user needs memory and a connection of its own";
+    at_most(key, u64::from(vus), u64::from(MAX_VUS), why)
 }
 
 fn valid_rate(rate: Rate) -> Result<(), PlanError> {
@@ -226,26 +246,37 @@ fn valid_rate(rate: Rate) -> Result<(), PlanError> {
 
 /// POSIX.1-2017, section 8.1: a name has no equals sign.
 fn valid_env(env: &BTreeMap<String, String>) -> Result<(), PlanError> {
-    match env
-        .keys()
-        .find(|name| name.is_empty() || name.contains('='))
-    {
-        Some(name) => Err(PlanError::about(
-            "env",
-            format!("has the name `{name}`"),
-            "give a name without `=`",
-        )),
-        None => Ok(()),
+    for (name, value) in env {
+        if name.is_empty() || name.contains('=') {
+            let problem = format!("has the name `{name}`");
+            return Err(PlanError::about("env", problem, "give a name without `=`"));
+        }
+        // From a plan that was printed: the scenario would log in with it.
+        if value == WITHHELD {
+            let problem = format!(
+                "has `{WITHHELD}` for `{name}`, which stands for a value that is not shown"
+            );
+            let remedy = "give it again, for instance by -e";
+            return Err(PlanError::about("env", problem, remedy));
+        }
     }
+    Ok(())
 }
 
 fn valid_tags(tags: &BTreeMap<String, String>) -> Result<(), PlanError> {
     let taken = |name: &&String| name.is_empty() || OWN_TAGS.contains(&name.as_str());
-    match tags.keys().find(taken) {
-        Some(name) => {
-            let problem =
-                format!("has the name `{name}`, which samples have from what was measured");
-            Err(PlanError::about("tags", problem, "choose another name"))
+    if let Some(name) = tags.keys().find(taken) {
+        let problem = format!("has the name `{name}`, which samples have from what was measured");
+        return Err(PlanError::about("tags", problem, "choose another name"));
+    }
+    let strange = |(name, value): &(&String, &String)| {
+        name.contains(char::is_control) || value.contains(char::is_control)
+    };
+    match tags.iter().find(strange) {
+        Some((name, _)) => {
+            let problem = format!("holds a control character, in `{}`", name.escape_default());
+            let remedy = "leave it out: tags stand in every result";
+            Err(PlanError::about("tags", problem, remedy))
         }
         None => Ok(()),
     }

@@ -7,7 +7,7 @@ use super::{
     Requests, Run, SCHEMA, ScenarioFile, Threshold, TimestampCounts, checks, intervals, metrics,
 };
 use crate::event::Interval;
-use crate::plan::Plan;
+use crate::plan::{Plan, masked};
 use crate::sample::{ErrorKind, Funnel};
 use crate::sched::{DropReason, IterationCounts};
 use crate::stats::{ErrorTotal, Totals, limit};
@@ -136,7 +136,7 @@ fn requests(funnel: &Funnel) -> Requests {
         answered: funnel.answered,
         failed: nonzero(failed),
         retried: funnel.retried,
-        in_flight_at_stop: funnel.in_flight(),
+        in_flight_at_stop: funnel.in_flight,
     }
 }
 
@@ -162,13 +162,14 @@ fn error(total: &ErrorTotal) -> ErrorCount {
         kind: total.kind.as_str().to_owned(),
         code: total.code,
         count: total.count,
-        example: total.example.clone(),
+        example: masked(&total.example),
     }
 }
 
 /// What the run already said, and what only its figures tell.
 fn warnings(facts: &RunFacts, totals: &Totals, thresholds: &[ThresholdResult]) -> Vec<String> {
-    let mut warnings = facts.warnings.clone();
+    // What a scenario says of its failures quotes what it likes.
+    let mut warnings: Vec<String> = facts.warnings.iter().map(|said| masked(said)).collect();
     if let Some(samples) = totals.limits().get(limit::SERIES) {
         let most = facts.plan.limits.series;
         warnings.push(format!(

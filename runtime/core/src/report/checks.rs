@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, Number, metrics};
+use crate::plan::masked;
 use crate::sample::{CheckMode, SkipReason};
 use crate::stats::{CheckTotal, Totals};
 
@@ -38,7 +39,7 @@ fn row(check: CheckTotal, generator_cpu_ns: Option<u64>) -> Check {
         bytes: check.body_bytes,
         name: check.name,
         scenario: check.scenario,
-        example: check.example,
+        example: check.example.map(|why| masked(&why)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::sample::{CheckMode, Exchange, Outcome, Phases, SkipReason, Stamp};
 pub(crate) struct ExchangeFigures {
     /// Exchanges answered or failed.
     pub(crate) requests: u64,
-    /// Of these, those that failed or whose response was not as expected.
+    /// Of these, those that failed, other than by being cancelled, or whose response was not as expected.
     pub(crate) failed: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,

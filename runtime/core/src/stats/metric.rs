@@ -70,11 +70,11 @@ pub const BUILTINS: &[Builtin] = &[
     counter(
         "http_reqs",
         Unit::Plain,
-        "exchanges that ended: answered or failed",
+        "exchanges that ended: answered, failed or cancelled",
     ),
     rate(
         "http_req_failed",
-        "exchanges that failed or had an unexpected status",
+        "exchanges that failed or had an unexpected status; what the scenario cancelled did not fail",
     ),
     time(
         "http_req_duration",

@@ -166,9 +166,10 @@ impl Shard {
                     .at(route.phases)
                     .record(&exchange.phases, exchange.opened_connection);
             }
-            Outcome::Failed(_) => {
+            Outcome::Failed(kind) => {
                 figures.requests += 1;
-                figures.failed += 1;
+                // What the scenario gave up itself ended without an answer, and speaks against nobody.
+                figures.failed += u64::from(kind != ErrorKind::Cancelled);
             }
             // The call goes on with another exchange, which is the one that counts as a request.
             Outcome::Retried => {}

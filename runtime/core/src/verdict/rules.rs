@@ -116,8 +116,9 @@ pub const RULES: &[Rule] = &[
         fires: |counts| {
             let funnel = &counts.funnel;
             let ended = funnel.answered + funnel.failed_total() + funnel.retried;
-            (ended > funnel.attempted)
-                .then(|| format!("attempted {}, ended {ended}", funnel.attempted))
+            let (attempted, in_flight) = (funnel.attempted, funnel.in_flight);
+            (!funnel.adds_up())
+                .then(|| format!("attempted {attempted}, ended {ended}, in flight {in_flight}"))
         },
     },
     Rule {
@@ -177,8 +178,10 @@ fn tare_sum(counts: &RunCounts) -> Option<String> {
     } = counts.totals;
     let parts = phases_ns.saturating_add(tare_ns);
     let slack = gross_ns / 100;
-    // Exchanges whose call was cut short have phases and no gross: the parts may be more by these, and are not when all ended.
-    let cut_short = counts.iterations.interrupted > 0 || counts.funnel.in_flight() > 0;
+    // Exchanges whose call was cut short or cancelled have phases and no gross: the parts may be more by these, and are not
+    // when all ended.
+    let cancelled = counts.funnel.failed[ErrorKind::Cancelled as usize];
+    let cut_short = counts.iterations.interrupted > 0 || counts.funnel.in_flight + cancelled > 0;
     let too_few = parts.saturating_add(slack) < gross_ns;
     let too_many = parts > gross_ns.saturating_add(slack) && !cut_short;
     (too_few || too_many)

@@ -23,6 +23,7 @@ fn good() -> RunCounts {
             answered: 200,
             failed,
             retried: 3,
+            in_flight: 1,
             ..Funnel::default()
         },
         totals: Counts {
@@ -148,6 +149,11 @@ fn exchanges_that_do_not_add_up_are_told() {
             "invariant-exchanges",
         ),
         (
+            "one is nowhere",
+            |c| c.funnel.in_flight = 0,
+            "invariant-exchanges",
+        ),
+        (
             "one was lost",
             |c| c.totals.exchanges_with_aside -= 1,
             "invariant-exchange-samples",
@@ -197,7 +203,7 @@ fn what_was_cut_short_may_have_phases_without_a_gross_time() {
     let nothing_cut_short = |c: &mut RunCounts| {
         (c.iterations.interrupted, c.iterations.completed) = (0, 98);
         (c.totals.iterations, c.intervals.iterations) = (100, 100);
-        c.funnel.attempted = 209;
+        (c.funnel.attempted, c.funnel.in_flight) = (209, 0);
         c.totals.phases_ns += 500_000;
     };
     assert_eq!(fired(nothing_cut_short), ["invariant-tare-sum"]);
@@ -262,6 +268,7 @@ proptest! {
         counts.funnel.answered = next();
         counts.funnel.failed = [(); ErrorKind::ALL.len()].map(|()| next());
         counts.funnel.retried = next();
+        counts.funnel.in_flight = next();
         counts.totals.answered = next();
         counts.totals.exchanges_with_aside = next();
         counts.totals.gross_ns = u128::from(next());

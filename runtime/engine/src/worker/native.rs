@@ -23,6 +23,7 @@ pub(crate) struct NativeWork {
 /// Lives until the run closes it.
 pub(crate) async fn live(worker: Rc<Worker>, port: Rc<Port>, work: Rc<NativeWork>) {
     let session = Session::new(&worker.client);
+    port.attach(&session);
     worker.vu_is_ready(&port);
     while port.next().await.is_some() {
         let began_ns = worker.clock.now_ns();

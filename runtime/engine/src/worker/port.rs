@@ -1,12 +1,14 @@
 //! A virtual user as the worker sees it: something that can be started, cancelled and closed, whatever it is made of.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use nettare_core::sample::Arrival;
+use nettare_net::Session;
 
 use crate::mailbox::Mailbox;
 
@@ -33,6 +35,8 @@ pub(crate) struct Port {
     next: Cell<Option<Started>>,
     /// A guest's future that has come to be polled here.
     parcel: Cell<Option<GuestFuture>>,
+    /// Its connections; there once its task is.
+    session: OnceCell<Rc<Session>>,
     cancelled: Cell<bool>,
     closed: Cell<bool>,
     /// The virtual user's task on this thread.
@@ -48,10 +52,20 @@ impl Port {
             current: Cell::new(None),
             next: Cell::new(None),
             parcel: Cell::new(None),
+            session: OnceCell::new(),
             cancelled: Cell::new(false),
             closed: Cell::new(false),
             waker: RefCell::new(None),
         }
+    }
+
+    /// Gives it its connections, once.
+    pub(crate) fn attach(&self, session: &Rc<Session>) {
+        if self.is_cancelled() {
+            session.cut_short();
+        }
+        // A second one would belong to another virtual user.
+        let _ = self.session.set(session.clone());
     }
 
     /// Starts an iteration.
@@ -79,6 +93,9 @@ impl Port {
     /// Cuts short what is under way, for good.
     pub(crate) fn cancel(&self) {
         self.cancelled.set(true);
+        if let Some(session) = self.session.get() {
+            session.cut_short();
+        }
         if let Some(mailbox) = &self.mailbox {
             mailbox.cancel();
         }

@@ -3,12 +3,13 @@
 //! One call or sleep at a time is the rule, and it is awaited right here, without a task of its own; what the guest starts
 //! besides is spawned. While the first is under way the mailbox is watched for the rest.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use nettare_core::sample::{CallTiming, Exchange, Failure, Phases, Stamp};
 use nettare_core::stats::SeriesId;
@@ -123,6 +124,53 @@ impl Wait {
     }
 }
 
+/// A future on this thread.
+type Work = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A wait besides the first, in a task of its own.
+///
+/// The task is lent the work and does not own it: a task that is aborted is dropped when its turn comes, and what a guest
+/// cancelled must have ended before its iteration has.
+struct Beside {
+    work: Rc<RefCell<Option<Work>>>,
+    task: AbortHandle,
+}
+
+impl Beside {
+    fn begin(line: Rc<Line>, wait: Wait) -> Beside {
+        let ticket = wait.ticket();
+        let work: Work = Box::pin(async move {
+            let served = pin!(serve_wait(line.clone(), wait));
+            if unless_cancelled(&line.port, served).await.is_none() {
+                line.mailbox.answer_cancelled(ticket);
+            }
+        });
+        let work = Rc::new(RefCell::new(Some(work)));
+        let lent = work.clone();
+        let polls = poll_fn(move |cx| {
+            let mut work = lent.borrow_mut();
+            if let Some(work) = work.as_mut() {
+                ready!(work.as_mut().poll(cx));
+            }
+            *work = None;
+            Poll::Ready(())
+        });
+        let task = tokio::task::spawn_local(polls).abort_handle();
+        Beside { work, task }
+    }
+
+    fn is_over(&self) -> bool {
+        self.task.is_finished()
+    }
+
+    /// Ends it here and now.
+    fn cancel(self) {
+        let work = self.work.borrow_mut().take();
+        drop(work);
+        self.task.abort();
+    }
+}
+
 /// The I/O half's state.
 struct Desk {
     line: Rc<Line>,
@@ -130,7 +178,7 @@ struct Desk {
     /// The request sent last.
     prepared: Option<Prepared>,
     /// Calls and sleeps besides the first.
-    spawned: HashMap<Ticket, AbortHandle>,
+    spawned: HashMap<Ticket, Beside>,
     /// The guest's records, and the memory for the next ones.
     records: Vec<Record>,
     notes: IterationNotes,
@@ -146,6 +194,7 @@ impl Desk {
         placement: Placement,
     ) -> Desk {
         let session = Session::new(&worker.client);
+        port.attach(&session);
         let notes = worker.recorder.new_iteration();
         Desk {
             line: Rc::new(Line {
@@ -170,8 +219,8 @@ impl Desk {
                 self.attend(wait).await;
             }
         }
-        for call in self.spawned.values() {
-            call.abort();
+        for (_, wait) in self.spawned.drain() {
+            wait.cancel();
         }
         self.line.session.close();
     }
@@ -206,16 +255,9 @@ impl Desk {
         let Some(wait) = self.handle(message) else {
             return;
         };
-        self.spawned.retain(|_, call| !call.is_finished());
-        let ticket = wait.ticket();
-        let line = self.line.clone();
-        let call = tokio::task::spawn_local(async move {
-            let served = pin!(serve_wait(line.clone(), wait));
-            if unless_cancelled(&line.port, served).await.is_none() {
-                line.mailbox.answer_cancelled(ticket);
-            }
-        });
-        self.spawned.insert(ticket, call.abort_handle());
+        self.spawned.retain(|_, wait| !wait.is_over());
+        self.spawned
+            .insert(wait.ticket(), Beside::begin(self.line.clone(), wait));
     }
 
     /// Handles a message; what must be waited for is given back.
@@ -231,8 +273,8 @@ impl Desk {
                 nanoseconds,
             } => return Some(Wait::Sleep(ticket, nanoseconds)),
             ToIo::Cancel { ticket } => {
-                if let Some(call) = self.spawned.remove(&ticket) {
-                    call.abort();
+                if let Some(wait) = self.spawned.remove(&ticket) {
+                    wait.cancel();
                 }
             }
             ToIo::Ended(ended) => self.ended(&ended),

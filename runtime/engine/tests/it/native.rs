@@ -34,7 +34,7 @@ fn every_iteration_is_one_request_that_the_server_counted() {
             (2_000, 2_000)
         );
         assert_eq!(result.funnel.answered, 2_000);
-        assert_eq!(result.funnel.in_flight(), 0);
+        assert_eq!(result.funnel.in_flight, 0);
         assert_eq!(counts.finished, 2_000, "with {workers} workers");
         assert_eq!(
             counts.connections_accepted, 8,
@@ -105,7 +105,7 @@ fn a_second_stop_cuts_short_what_hangs() {
     })
     .expect("the job can begin");
     assert_eq!(result.iterations.interrupted, 3);
-    assert_eq!((result.funnel.attempted, result.funnel.in_flight()), (3, 3));
+    assert_eq!((result.funnel.attempted, result.funnel.in_flight), (3, 3));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_body_over_its_limit_fails_whether_it_is_announced_kept_or_not() {
                 let failure = user.call(&request).await.result.unwrap_err();
                 assert_eq!(failure.kind, ErrorKind::BodyLimit);
                 assert!(
-                    failure.message.contains("1000 bytes"),
+                    failure.message.contains("its limit of 1KB"),
                     "{}",
                     failure.message
                 );

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
 
-use nettare_core::sample::ErrorKind;
+use nettare_core::sample::{ErrorKind, Outcome};
 use proptest::prelude::*;
 
 use crate::support::{Peer, User, config, get, run, run_user};
@@ -25,7 +25,7 @@ async fn at_most<T>(polls: u32, work: impl Future<Output = T>) -> Option<T> {
 }
 
 #[test]
-fn a_dropped_call_closes_its_connection_and_stays_in_flight() {
+fn a_dropped_call_closes_its_connection_and_counts_as_cancelled() {
     let (gone, is_gone) = std::sync::mpsc::channel();
     let peer = Peer::start(move |talk| {
         talk.read_request()?;
@@ -52,7 +52,18 @@ fn a_dropped_call_closes_its_connection_and_stays_in_flight() {
             is_gone.recv().unwrap(),
             "the peer saw the end of the connection"
         );
-        assert_eq!(user.funnel().in_flight(), 1);
+        let funnel = user.funnel();
+        assert_eq!(
+            (
+                funnel.failed[ErrorKind::Cancelled as usize],
+                funnel.in_flight
+            ),
+            (1, 0)
+        );
+        assert_eq!(
+            user.exchanges.borrow()[0].outcome,
+            Outcome::Failed(ErrorKind::Cancelled)
+        );
         user.call(&request).await.result.unwrap();
         let funnel = user.funnel();
         assert_eq!(
@@ -60,9 +71,28 @@ fn a_dropped_call_closes_its_connection_and_stays_in_flight() {
             (2, 0)
         );
         assert_eq!(
-            (funnel.attempted, funnel.answered, funnel.in_flight()),
+            (funnel.attempted, funnel.answered, funnel.failed_total()),
             (2, 1, 1)
         );
+    });
+}
+
+#[test]
+fn a_call_that_the_runs_stop_cuts_short_was_in_flight() {
+    let peer = Peer::start(|talk| talk.read_request().map(|_| ()));
+    run_user(async |user| {
+        let request = get(&peer.url("/"));
+        {
+            let mut call = pin!(user.call(&request));
+            let polled =
+                std::future::poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+            assert!(polled.is_pending());
+            assert_eq!(user.funnel().in_flight, 1, "while it lasts");
+            user.session.cut_short();
+        }
+        let funnel = user.funnel();
+        assert_eq!((funnel.attempted, funnel.in_flight), (1, 1));
+        assert!(user.exchanges.borrow().is_empty());
     });
 }
 
@@ -111,7 +141,8 @@ proptest! {
                 dropped += u64::from(at_most(polls, user.call(&request)).await.is_none() && polls > 0);
             }
             let funnel = user.funnel();
-            assert_eq!(funnel.in_flight(), dropped, "{funnel:?}");
+            assert_eq!(funnel.failed[ErrorKind::Cancelled as usize], dropped, "{funnel:?}");
+            assert_eq!(funnel.in_flight, 0, "{funnel:?}");
             let ended = user.exchanges.borrow().len() as u64;
             assert_eq!(ended, funnel.answered + funnel.failed_total() + funnel.retried);
             assert!(funnel.sent <= funnel.connected && funnel.connected <= funnel.attempted);

@@ -215,3 +215,62 @@ fn no_user_agent_is_sent_where_none_is_set() {
     });
     assert!(!peer.requests()[0].contains("user-agent"));
 }
+
+#[test]
+fn heads_beyond_all_limits_are_told_with_the_limit() {
+    let fields = |count: usize, length: usize| {
+        let field = format!("x: {}\r\n", "a".repeat(length)).repeat(count);
+        format!("HTTP/1.1 200 OK\r\n{field}content-length: 0\r\n\r\n").into_bytes()
+    };
+    for (head, why) in [
+        (fields(200, 1), "many fields"),
+        (fields(60, 10_000), "large ones"),
+    ] {
+        let peer = Peer::start(move |talk| {
+            talk.read_request()?;
+            talk.write(&head)
+        });
+        run_user(async |user| {
+            let failure = user.get(&peer.url("/")).await.result.unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::Protocol, "{why}");
+            for limit in ["100 fields", "408 KiB"] {
+                assert!(
+                    failure.message.contains(limit),
+                    "{why}: {}",
+                    failure.message
+                );
+            }
+        });
+    }
+}
+
+/// The peer never comes to the point, and never lets go of the thread that reads.
+#[test]
+fn interim_responses_without_an_end_are_the_peers_fault() {
+    let peer = Peer::start(|talk| {
+        talk.read_request()?;
+        let many = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000);
+        while talk.write(&many).is_ok() {}
+        Ok(())
+    });
+    run_user(async |user| {
+        let failure = user.get(&peer.url("/")).await.result.unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::Protocol, "{}", failure.message);
+        assert!(failure.message.contains("interim"), "{}", failure.message);
+    });
+}
+
+#[test]
+fn a_few_interim_responses_are_passed_over() {
+    let answer = [
+        &b"HTTP/1.1 100 Continue\r\n\r\n".repeat(3)[..],
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+    ]
+    .concat();
+    let peer = Peer::answering(answer);
+    run_user(async |user| {
+        for _ in 0..2 {
+            assert_eq!(user.get(&peer.url("/")).await.result.unwrap().status, 200);
+        }
+    });
+}

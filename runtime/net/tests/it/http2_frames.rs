@@ -410,7 +410,7 @@ fn a_dropped_call_resets_its_stream_and_leaves_the_connection_to_others() {
             (
                 funnel.connections_opened,
                 funnel.answered,
-                funnel.in_flight()
+                funnel.failed[ErrorKind::Cancelled as usize]
             ),
             (1, 1, 1)
         );

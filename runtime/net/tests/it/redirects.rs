@@ -77,6 +77,64 @@ fn the_limit_on_redirects_is_exact() {
 }
 
 #[test]
+fn a_call_that_its_redirects_fail_has_failed_with_its_last_exchange() {
+    let rows = [
+        ("/", Some(2), ErrorKind::TooManyRedirects, 3, "a loop"),
+        (
+            "/",
+            None,
+            ErrorKind::TooManyRedirects,
+            11,
+            "a loop, by the default limit",
+        ),
+        (
+            "file:///etc/passwd",
+            None,
+            ErrorKind::Protocol,
+            1,
+            "to a file",
+        ),
+        ("http://[broken", None, ErrorKind::Protocol, 1, "to no URL"),
+        ("http://a b/", None, ErrorKind::Protocol, 1, "to no host"),
+    ];
+    for (location, max_redirects, kind, hops, sentence) in rows {
+        let peer = Peer::start(move |talk| {
+            while talk.read_request()?.is_some() {
+                redirect(talk, 302, location)?;
+            }
+            Ok(())
+        });
+        run_user(async |user| {
+            let mut request = get(&peer.url("/"));
+            request.max_redirects = max_redirects;
+            let call = user.call(&request).await;
+            assert_eq!(call.result.unwrap_err().kind, kind, "{sentence}");
+            let exchanges = user.exchanges.borrow();
+            let (last, before) = exchanges.split_last().unwrap();
+            assert_eq!(
+                (last.outcome, last.status),
+                (Outcome::Failed(kind), 302),
+                "{sentence}"
+            );
+            assert!(
+                before.iter().all(|e| e.outcome == Outcome::Answered),
+                "{sentence}"
+            );
+            let funnel = user.funnel();
+            assert_eq!(
+                (
+                    funnel.attempted,
+                    funnel.answered,
+                    funnel.failed[kind as usize]
+                ),
+                (hops, hops - 1, 1),
+                "{sentence}"
+            );
+        });
+    }
+}
+
+#[test]
 fn case_058_an_empty_location_ends_the_call_with_that_response() {
     let peer = Peer::start(|talk| {
         while talk.read_request()?.is_some() {

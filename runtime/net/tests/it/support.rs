@@ -300,7 +300,7 @@ impl User {
         let funnel = self.client.funnel();
         assert_eq!(
             funnel.attempted,
-            funnel.answered + funnel.failed_total() + funnel.retried + funnel.in_flight(),
+            funnel.answered + funnel.failed_total() + funnel.retried + funnel.in_flight,
             "{funnel:?}"
         );
         funnel

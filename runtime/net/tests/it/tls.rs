@@ -257,6 +257,122 @@ fn certificates_that_are_not_accepted_are_told_apart_and_can_be_taken_all_the_sa
     }
 }
 
+/// As `openssl req -x509` makes it: an authority, says the certificate, and the server shows it itself.
+fn self_signed(names: &[&str], adjust: impl FnOnce(&mut CertificateParams)) -> Issued {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    adjust(&mut params);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    Issued { certificate, key }
+}
+
+#[test]
+fn a_self_signed_certificate_is_trusted_as_itself_and_as_nothing_else() {
+    type Adjust = fn(&mut CertificateParams);
+    let rows: &[(&[&str], Adjust, Option<&str>, &str)] = &[
+        (&["localhost"], |_| (), None, "an authority by its own word"),
+        (
+            &["localhost"],
+            |p| p.is_ca = IsCa::NoCa,
+            None,
+            "no authority",
+        ),
+        (
+            &["localhost"],
+            |p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth],
+            None,
+            "a server's",
+        ),
+        (
+            &["localhost"],
+            |p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth],
+            Some("not made for servers"),
+            "a client's",
+        ),
+        (
+            &["other.test"],
+            |_| (),
+            Some("another name"),
+            "the wrong name",
+        ),
+        (
+            &["localhost"],
+            |p| p.not_after = date_time_ymd(2002, 1, 1),
+            Some("has expired"),
+            "an old one",
+        ),
+        (
+            &["localhost"],
+            |p| p.not_before = date_time_ymd(4000, 1, 1),
+            Some("not valid yet"),
+            "a future one",
+        ),
+    ];
+    for (names, adjust, refused, why) in rows {
+        let shown = self_signed(names, adjust);
+        let (peer, _) = answering(shown.server());
+        let mut trusting = config();
+        trusting.tls.ca_pem = vec![shown.certificate.pem().into_bytes()];
+        run(async {
+            let call = User::new(trusting).get(&url("localhost", &peer)).await;
+            match refused {
+                None => assert_eq!(call.result.unwrap().status, 200, "{why}"),
+                Some(words) => {
+                    let message = call.result.unwrap_err().message;
+                    assert!(message.contains(words), "{why}: {message}");
+                }
+            }
+            let stranger = self_signed(names, adjust);
+            let mut trusting = config();
+            trusting.tls.ca_pem = vec![stranger.certificate.pem().into_bytes()];
+            let call = User::new(trusting).get(&url("localhost", &peer)).await;
+            let failure = call.result.unwrap_err();
+            assert_eq!(
+                failure.kind,
+                ErrorKind::Tls,
+                "another of the same name: {why}"
+            );
+            assert_no_source_names(&failure.message);
+        });
+    }
+}
+
+/// What a certificate signs is believed only if it says that it may sign.
+#[test]
+fn a_known_certificate_that_is_no_authority_signs_nothing() {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let known = params.self_signed(&key).unwrap();
+    let issuer = Issuer::new(params, key);
+    let leaf_key = KeyPair::generate().unwrap();
+    let leaf = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let issued = Issued {
+        certificate: leaf.signed_by(&leaf_key, &issuer).unwrap(),
+        key: leaf_key,
+    };
+    let (peer, _) = answering(issued.server());
+    run(async {
+        let mut trusting = config();
+        trusting.tls.ca_pem = vec![known.pem().into_bytes()];
+        let call = User::new(trusting).get(&url("localhost", &peer)).await;
+        assert_eq!(call.result.unwrap_err().kind, ErrorKind::Tls);
+    });
+}
+
+/// Names of the library's source have no place in a message.
+fn assert_no_source_names(message: &str) {
+    let is_name = |word: &str| {
+        let mut pairs = word.chars().zip(word.chars().skip(1));
+        pairs.any(|(a, b)| a.is_ascii_lowercase() && b.is_ascii_uppercase())
+    };
+    let named = message
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| is_name(word));
+    assert_eq!(named, None, "{message}");
+}
+
 #[test]
 fn a_server_that_wants_a_certificate_gets_ours_or_a_failure_that_says_so() {
     let authority = Authority::new("ours");

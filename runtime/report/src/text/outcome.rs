@@ -20,15 +20,20 @@ pub(super) fn statuses(page: &mut Page, report: &Report) {
     let rows: Vec<_> = statuses
         .into_iter()
         .map(|(status, seen)| {
-            let note = if seen.unexpected > 0 {
-                format!("{} not expected", count(seen.unexpected))
-            } else {
-                String::new()
-            };
-            let tone = if seen.unexpected > 0 {
-                Tone::Bad
-            } else {
-                Tone::Plain
+            let notes = [
+                (seen.unexpected, "not expected"),
+                (seen.failed, "failed after it"),
+                (seen.cancelled, "cancelled after it"),
+            ];
+            let note: Vec<String> = notes
+                .iter()
+                .filter(|(many, _)| *many > 0)
+                .map(|(many, what)| format!("{} {what}", count(*many)))
+                .collect();
+            let note = note.join(", ");
+            let tone = match seen.unexpected + seen.failed {
+                0 => Tone::Plain,
+                _ => Tone::Bad,
             };
             vec![
                 Cell::left(status).tone(tone),
@@ -41,13 +46,18 @@ pub(super) fn statuses(page: &mut Page, report: &Report) {
     page.table(&rows);
 }
 
+/// What came with a status.
 #[derive(Default)]
 struct Seen {
     count: u64,
+    /// Answers whose status was not what the request expected.
     unexpected: u64,
+    /// No answers: a body that broke off or passed its limit, a redirect that could not be followed.
+    failed: u64,
+    cancelled: u64,
 }
 
-/// Answers by status: of the run's series, those with one. Set-up and tear-down are not part of the figures above either.
+/// Exchanges that came as far as a status, by it: of the run's series, those with one. Set-up and tear-down are not part of the figures above either.
 fn by_status(report: &Report) -> BTreeMap<String, Seen> {
     let mut statuses: BTreeMap<String, Seen> = BTreeMap::new();
     for metric in report.metrics.iter().filter(|m| m.name == "http_reqs") {
@@ -69,12 +79,14 @@ fn by_status(report: &Report) -> BTreeMap<String, Seen> {
             continue;
         }
         let seen = statuses.entry(status.clone()).or_default();
-        seen.count += value.0 as u64;
-        seen.unexpected += if expected == "true" {
-            0
-        } else {
-            value.0 as u64
-        };
+        let many = value.0 as u64;
+        seen.count += many;
+        match metric.tags.get("error_kind").map(String::as_str) {
+            Some("cancelled") => seen.cancelled += many,
+            Some(_) => seen.failed += many,
+            None if expected != "true" => seen.unexpected += many,
+            None => {}
+        }
     }
     statuses
 }

@@ -274,16 +274,33 @@ fn what_is_understood_together_is_refused_together() {
 
 #[test]
 fn a_threshold_that_cannot_be_understood_is_refused_before_the_run() {
-    let error = file(r#"{ "thresholds": { "http_req_duration": ["p(150)<1"] } }"#)
-        .unwrap()
-        .options()
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("`thresholds` cannot be understood: "),
-        "{error}"
-    );
+    let rows = [
+        (
+            r#"["p(150)<1"]"#,
+            "the condition of `http_req_duration` cannot be understood: ",
+            "a percentile that is none",
+        ),
+        (
+            r#"[{ "check": "p95<1" }]"#,
+            "the condition of `http_req_duration` cannot be understood: ",
+            "in a table as well",
+        ),
+        (
+            "[]",
+            "`http_req_duration` has no condition",
+            "no condition at all",
+        ),
+        (
+            r#""p(95)<1""#,
+            "a list of conditions of `http_req_duration`",
+            "no list",
+        ),
+    ];
+    for (conditions, told, sentence) in rows {
+        let text = format!(r#"{{ "thresholds": {{ "http_req_duration": {conditions} }} }}"#);
+        let error = file(&text).unwrap_err().to_string();
+        assert!(error.contains(told), "{sentence}: {error}");
+    }
 }
 
 #[test]

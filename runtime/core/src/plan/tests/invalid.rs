@@ -35,7 +35,7 @@ fn closed_models_need_virtual_users_and_an_end() {
         (constant(0, 1), "`vus` is 0; give for instance 10"),
         (
             constant(2_000_000, 1),
-            "`vus` is 2000000; give at most 1000000",
+            "`vus` is 2000000, and each virtual user needs memory and a connection of its own; give at most 1000000",
         ),
         (constant(1, 0), "`duration` is 0; give for instance 30s"),
         (shared(1, 0, 1), "`iterations` is 0; give for instance 100"),
@@ -168,7 +168,7 @@ fn limits_have_a_meaning() {
         Some("guest-memory")
     );
     assert_eq!(
-        refused_for(|plan| plan.limits.guest_cpu_ns = 0),
+        refused_for(|plan| plan.limits.guest_cpu_ns = 999_999),
         Some("guest-cpu")
     );
     assert_eq!(refused_for(|plan| plan.limits.body_bytes = 0), Some("body"));

@@ -138,7 +138,7 @@ fn a_flag_that_contradicts_the_plan_is_an_error_that_names_both() {
             ..Layers::default()
         }),
         "`--vus` does not go with `executor` of the plan file, which is constant-arrival-rate; \
-         give `max-vus` for the most virtual users there may be"
+         give `--max-vus` for the most virtual users there may be"
     );
 }
 
@@ -160,7 +160,7 @@ fn a_variable_that_contradicts_a_flag_is_an_error_that_names_both() {
             ..Layers::default()
         }),
         "`NETTARE_VUS` does not go with `--rate`, which makes the executor constant-arrival-rate; \
-         give `max-vus` for the most virtual users there may be"
+         give `--max-vus` for the most virtual users there may be"
     );
 }
 

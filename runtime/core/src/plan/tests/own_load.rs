@@ -176,6 +176,6 @@ fn a_flag_that_contradicts_the_scenarios_own_load_names_it() {
             ..Layers::default()
         }),
         "`--vus` does not go with `rate` of the scenario's own options, which makes the executor constant-arrival-rate; \
-         give `max-vus` for the most virtual users there may be"
+         give `--max-vus` for the most virtual users there may be"
     );
 }

@@ -65,6 +65,11 @@ fn any_executor() -> impl Strategy<Value = Executor> {
     ]
 }
 
+/// Tags stand in every result, so control characters are refused in them.
+fn any_tags() -> impl Strategy<Value = BTreeMap<String, String>> {
+    btree_map("[A-Z]{1,4}", "\\PC{0,8}", 0..3)
+}
+
 fn any_entries() -> impl Strategy<Value = BTreeMap<String, String>> {
     btree_map("[A-Z]{1,4}", "[^\\PC/]{0,8}", 0..3)
 }
@@ -88,7 +93,7 @@ fn any_run() -> impl Strategy<Value = RunOptions> {
     let texts = (
         vec("[a-z]{1,6}\\.example", 0..3),
         any_entries(),
-        any_entries(),
+        any_tags(),
         "[ -~]{0,10}",
         any::<bool>(),
     );
@@ -122,7 +127,7 @@ fn any_run() -> impl Strategy<Value = RunOptions> {
 fn any_limits() -> impl Strategy<Value = Limits> {
     (
         64u64 << 10..=4 << 30,
-        any_duration(),
+        any_duration().prop_map(|ns| ns.max(1_000_000)),
         1u64..1 << 40,
         any::<u32>(),
         1u32..,
@@ -201,7 +206,7 @@ fn any_plan(work: impl Strategy<Value = Work>) -> impl Strategy<Value = Plan> {
         0u64..1 << 50,
         any_of(Isolation::ALL),
         any_entries(),
-        any_entries(),
+        any_tags(),
     )
         .prop_map(
             |(name, work, executor, graceful_stop_ns, isolation, env, tags)| Scenario {

@@ -144,7 +144,7 @@ fn other_mixes_are_errors_that_name_both() {
                 ..options()
             },
             "`--vus` does not go with `--rate`, which makes the executor constant-arrival-rate; \
-             give `max-vus` for the most virtual users there may be",
+             give `--max-vus` for the most virtual users there may be",
         ),
         (
             Options {
@@ -163,7 +163,7 @@ fn other_mixes_are_errors_that_name_both() {
                 ..options()
             },
             "`--max-vus` does not go with `--duration`, which makes the executor constant-vus; \
-             give `vus` for the number of virtual users",
+             give `--vus` for the number of virtual users",
         ),
         (
             Options {
@@ -172,7 +172,7 @@ fn other_mixes_are_errors_that_name_both() {
                 ..options()
             },
             "`--max-vus` does not go with `--iterations`, which makes the executor shared-iterations; \
-             give `vus` for the number of virtual users",
+             give `--vus` for the number of virtual users",
         ),
     ]);
 }
@@ -185,21 +185,21 @@ fn what_is_missing_is_asked_for() {
                 max_vus: Some(10),
                 ..options()
             },
-            "`--max-vus` is for arrivals at a rate, and there is no `rate`; give `rate`, or `vus` instead",
+            "`--max-vus` is for arrivals at a rate, and there is no `--rate`; give `--rate`, or `--vus` instead",
         ),
         (
             Options {
                 vus: Some(10),
                 ..options()
             },
-            "`--vus` says how many but not how long; give `duration` or `iterations` too",
+            "`--vus` says how many but not how long; give `--duration` or `--iterations` too",
         ),
         (
             Options {
                 rate: Some(per_second(200)),
                 ..options()
             },
-            "`--rate` needs `duration`; give for instance 30s",
+            "`--rate` needs `--duration`; give for instance 30s",
         ),
         (
             Options::default(),
