@@ -37,11 +37,11 @@ pub(crate) fn open_all(files: &[ReportFile]) -> Result<Vec<Output>, Failure> {
         let output = Output::open(file)?;
         // By what it leads to: `a.json` and `./a.json` are one file.
         let leads_to = output
-            .path
+            .path()
             .canonicalize()
-            .unwrap_or_else(|_| output.path.clone());
+            .unwrap_or_else(|_| output.path().to_owned());
         if seen.contains(&leads_to) {
-            let path = output.path.display();
+            let path = output.path().display();
             let sentence = format!("the report `{path}` is asked for twice");
             return Err(Failure::new(Cause::CommandLine, sentence)
                 .hint("give each --report a file of its own"));
