@@ -87,6 +87,7 @@ fn the_checked_in_reference_is_what_the_program_prints() {
             "exit-codes",
             include_str!("../../docs/reference/exit-codes.md"),
         ),
+        ("verdict", include_str!("../../docs/reference/verdict.md")),
     ];
     for (page, checked_in) in pages {
         let printed = help(&["generate", "reference", page]);

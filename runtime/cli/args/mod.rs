@@ -218,4 +218,6 @@ pub(crate) enum ReferencePage {
     Commands,
     /// Exit codes.
     ExitCodes,
+    /// Rules of the verdict, and gauges of the generator's health.
+    Verdict,
 }

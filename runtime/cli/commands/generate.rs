@@ -16,6 +16,9 @@ pub(crate) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
         Generate::Reference {
             page: ReferencePage::ExitCodes,
         } => reference::exit_codes_page(),
+        Generate::Reference {
+            page: ReferencePage::Verdict,
+        } => reference::verdict_page(),
     };
     ui::print(&text).or_fail_with(Cause::OutputLost, || "failed to write to standard output")?;
     Ok(exit::OK)

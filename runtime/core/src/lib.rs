@@ -9,7 +9,8 @@
 //! - [`sched`]: the scheduler of one scenario on one worker, a state machine `(now, event) -> actions`.
 //! - [`sample`]: one exchange, one call, one iteration, as measured.
 //! - [`stats`]: histograms, series, shards of an interval, totals.
-//! - [`threshold`], [`verdict`]: what the totals are judged by.
+//! - [`threshold`], [`verdict`]: what the totals are judged by. [`health`]: how the generator itself fared. [`stall`]: when the
+//!   offered load fell short.
 //! - [`event`]: what observers of a running test are told.
 //! - [`report`]: the complete record of a run.
 //! - [`units`]: durations, rates and sizes as people write them.
@@ -17,12 +18,14 @@
 #![forbid(unsafe_code)]
 
 pub mod event;
+pub mod health;
 pub mod pace;
 pub mod plan;
 pub mod report;
 pub mod sample;
 pub mod sched;
 pub mod segment;
+pub mod stall;
 pub mod stats;
 pub mod threshold;
 pub mod units;

@@ -8,10 +8,12 @@
 //! - `worker`: a worker; its virtual users, native and guest.
 //! - `mailbox`: the boundary between a guest and its I/O. `turn`: the guest thread. `placement`: where a guest is polled.
 //! - `recorder`: from what happened to the statistics.
+//! - [`health`]: how the generator itself fares, once a second.
 //! - `clock`, `affinity`: the run's time, the machine's CPUs.
 
 mod affinity;
 mod clock;
+pub mod health;
 mod mailbox;
 mod placement;
 mod process;

@@ -1,12 +1,13 @@
 //! The summary of a run for a terminal, 80 to 120 columns wide.
 //!
-//! It reads from what was asked to what came of it: the plan in words, the verdict, where iterations and exchanges got to, the
-//! server's time (net) beside what the scenario saw (gross) and what the generator added (tare), and then the details. Parts
+//! It reads from what was asked to what came of it: the plan in words, the verdict (which comes first when it speaks against the
+//! figures), where iterations and exchanges got to, how the generator fared and where the load fell short, the server's time (net) beside what the scenario saw (gross) and what the generator added (tare), and then the details. Parts
 //! about what a run did not have are left out. Colour only repeats what the words say.
 
 use nettare_core::report::Report;
 
 mod checks;
+mod generator;
 mod head;
 mod histogram;
 mod latency;
@@ -48,9 +49,9 @@ impl Default for TextOptions {
 pub fn summary(report: &Report, options: &TextOptions) -> String {
     let mut page = Page::new(options.width.clamp(80, 120), options.colour);
     head::head(&mut page, report);
-    head::verdict(&mut page, report);
     head::iterations(&mut page, report);
     head::requests(&mut page, report);
+    generator::generator(&mut page, report);
     latency::latency(&mut page, report);
     if options.histogram {
         histogram::histogram(&mut page, report);

@@ -86,7 +86,7 @@ fn checks(report: &Report) -> Option<String> {
 fn verdict(report: &Report) -> Option<String> {
     let said = match report.verdict.result {
         Judgement::Unjudged => {
-            "found nothing against this run, and does not judge the machine itself: it is unjudged"
+            "found nothing against this run, but the generator could not be watched: it is unjudged"
         }
         Judgement::Valid => "found this run valid",
         Judgement::Suspect => "found this run suspect: its figures stand, with the reasons given",
