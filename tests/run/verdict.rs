@@ -192,6 +192,10 @@ fn cpu_hierarchy(mounts: &str) -> Option<(PathBuf, Settings)> {
 }
 
 #[test]
+#[expect(
+    clippy::print_stderr,
+    reason = "a machine that cannot make the test's surroundings must not pass it in silence"
+)]
 fn a_run_under_a_tight_cpu_quota_says_that_it_was_throttled() {
     let quota = match Quota::a_tenth() {
         Ok(quota) => quota,

@@ -16,12 +16,12 @@ const SECOND: u64 = 1_000_000_000;
 #[test]
 fn a_mean_weighs_each_interval_by_its_length() {
     let health = Health::of(&[
-        second(SECOND, SECOND, &[("gen_cpu", 0.2)]),
-        second(4 * SECOND, 3 * SECOND, &[("gen_cpu", 0.6)]),
+        second(SECOND, SECOND, &[("gen_cpu", 0.25)]),
+        second(4 * SECOND, 3 * SECOND, &[("gen_cpu", 0.75)]),
     ]);
-    assert_eq!(health.mean("gen_cpu"), Some(0.5));
-    assert_eq!(health.max("gen_cpu"), Some(0.6));
-    assert_eq!(health.min("gen_cpu"), Some(0.2));
+    assert_eq!(health.mean("gen_cpu"), Some(0.625));
+    assert_eq!(health.max("gen_cpu"), Some(0.75));
+    assert_eq!(health.min("gen_cpu"), Some(0.25));
 }
 
 #[test]

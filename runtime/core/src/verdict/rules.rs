@@ -511,15 +511,16 @@ fn stamped(stamps: [u64; 3], kind: usize) -> f64 {
     }
 }
 
-/// Nothing to look at where nothing was metered; nothing to say while the generator has CPU left.
+/// Nothing to say while the generator has CPU left; nothing to look at where nothing was metered.
 fn assertions(it: &Evidence<'_>) -> Option<f64> {
-    let cpu = it.health.mean(gauge::CPU)?;
+    if it.health.mean(gauge::CPU)? <= BUSY_CPU {
+        return Some(0.0);
+    }
     let checks_ns = match it.counts.checks_cpu_ns {
         None if it.counts.totals.checks == 0 => 0,
         metered => metered?,
     };
-    let share = share(checks_ns, it.counts.generator_cpu_ns?);
-    Some(if cpu > BUSY_CPU { share.min(1.0) } else { 0.0 })
+    Some(share(checks_ns, it.counts.generator_cpu_ns?).min(1.0))
 }
 
 /// Sums are compared, so that one call's rounding or a stepped clock does not condemn a run.
