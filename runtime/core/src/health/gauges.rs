@@ -82,7 +82,7 @@ gauges! {
     CONTEXT_SWITCHES = "gen_context_switches" High "context switches of the machine, per second"
     INTERRUPTS = "gen_interrupts" High "interrupts of the machine, per second"
     QUOTA = "gen_cpu_quota" Low "CPUs that the quota of a control group allows"
-    THROTTLED = "gen_throttled" High "share of the quota's periods in which the control group was throttled"
+    THROTTLED = "gen_throttled" High "share of the time in periods of the quota in which the control group was throttled"
     THROTTLED_NS = "gen_throttled_ns" High "time for which the control group was throttled, summed over CPUs, per second"
     PRESSURE_CPU = "gen_pressure_cpu" High "share of the time that something waited for a CPU (PSI)"
     PRESSURE_MEMORY = "gen_pressure_memory" High "share of the time that something waited for memory (PSI)"

@@ -24,6 +24,9 @@ const SATURATED_CPU: f64 = 0.95;
 /// An iteration that starts later than this by the generator's fault is not the one that was asked for.
 const LATE_START_NS: f64 = 50e6;
 
+/// A share of memory below which it matters that the kernel has to look for free pages.
+const SCARCE_MEMORY: f64 = 0.2;
+
 /// Fewer exchanges than these say nothing about stamps.
 const FEW_STAMPS: u64 = 5;
 
@@ -185,7 +188,7 @@ pub const RULES: &[Rule] = &[
             measure: Measure::Share,
             of: "of the time late for sockets",
             side: Side::AtMost,
-            suspect: Some(0.01),
+            suspect: Some(0.05),
             invalid: Some(0.25),
         }),
     },
@@ -217,12 +220,12 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "cgroup-throttling",
-        about: "share of the periods of a control group's CPU quota in which it was throttled: nothing at all runs meanwhile",
+        about: "share of the time in periods of a control group's CPU quota that ended throttled: nothing at all runs meanwhile",
         advice: "a CPU quota stops the generator: raise or remove the limit of its container or service, or ask for less",
         test: Test::Bound(Bound {
             figure: |it| it.health.mean(gauge::THROTTLED),
             measure: Measure::Share,
-            of: "of the quota's periods throttled",
+            of: "of the time in throttled periods",
             side: Side::AtMost,
             suspect: Some(0.01),
             invalid: Some(0.5),
@@ -256,10 +259,11 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "kswapd",
-        about: "how often `kswapd` met the low watermark again at once: memory is taken as fast as it is freed",
+        about: "how often `kswapd` met the low watermark again at once, when less than a fifth of the memory is available: it is \
+                taken as fast as it is freed",
         advice: "memory is being reclaimed all the time: stop what takes it, or raise `vm.watermark_scale_factor`",
         test: Test::Bound(Bound {
-            figure: |it| it.health.mean(gauge::KSWAPD_HITS),
+            figure: kswapd,
             measure: Measure::PerSecond,
             of: "at the low watermark",
             side: Side::AtMost,
@@ -509,6 +513,13 @@ fn stamped(stamps: [u64; 3], kind: usize) -> f64 {
         few if few < FEW_STAMPS => 0.0,
         many => share(many, stamps.iter().fold(0, |sum, n| sum.saturating_add(*n))),
     }
+}
+
+/// Whoever reads and writes files makes `kswapd` give up cached pages; only where memory is scarce does it say something.
+fn kswapd(it: &Evidence<'_>) -> Option<f64> {
+    let hits = it.health.mean(gauge::KSWAPD_HITS)?;
+    let is_scarce = it.health.min(gauge::AVAILABLE)? < SCARCE_MEMORY;
+    Some(if is_scarce { hits } else { 0.0 })
 }
 
 /// Nothing to say while the generator has CPU left; nothing to look at where nothing was metered.
