@@ -8,6 +8,7 @@
 //! - [`ports`]: a generator that runs out of local ports.
 //! - [`stop`]: a run that is stopped, at whatever moment, says truly how far it got.
 //! - [`surroundings`]: what a run does not depend on.
+//! - [`verdict`]: what a run says of its own generator.
 
 mod connections;
 mod counts;
@@ -18,3 +19,4 @@ mod ports;
 mod profile;
 mod stop;
 mod surroundings;
+mod verdict;

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 use nettare_core::stats::{BUILTINS, Unit};
 
+use nettare_core::health::{GAUGES, Worse};
+use nettare_core::verdict::{RULES, Test};
+
 use crate::exit::{self, Cause};
 
 /// At the head of each page: it is not to be edited.
@@ -99,6 +102,56 @@ pub(crate) fn metrics_page() -> String {
          and those that a scenario sets). A URL is never a tag: give requests names.\n",
     );
     page
+}
+
+/// The rules of the verdict, and the gauges of the generator's health that most of them look at.
+pub(crate) fn verdict_page() -> String {
+    let mut page = format!("{MADE_BY}# The verdict\n\n");
+    page.push_str(
+        "Every run is judged: could the generator do what was asked, and are the figures the server's? **VALID**: nothing speaks \
+         against them. **SUSPECT**: the figures stand, but read the reasons. **INVALID**: the load asked for was not offered, or the \
+         figures are not the server's; the process ends with code 111 unless `--allow-invalid` is given. A rule whose figure this \
+         system does not tell is not applied, and the report lists it under `verdict.not_looked_at`. **Unjudged** is a run whose \
+         generator could not be watched at all.\n\n\
+         Figures are means over the run, of a second at least; those of ports, descriptors, available memory and links are of the \
+         worst second. A busy generator does not make a run invalid: net stands while sockets are drained, and a load without a \
+         rate takes all the CPU that it gets.\n\n## Rules\n",
+    );
+    for rule in RULES {
+        let _ = write!(page, "\n### `{}`\n\n", rule.name);
+        let _ = writeln!(page, "- looks at: {}", rule.about);
+        match rule.test {
+            Test::Law { limit, .. } => {
+                let _ = writeln!(page, "- INVALID unless: {limit}");
+            }
+            Test::Bound(bound) => {
+                for (word, limit) in [("SUSPECT", bound.suspect), ("INVALID", bound.invalid)] {
+                    if let Some(limit) = limit {
+                        let _ =
+                            writeln!(page, "- {word} unless: {} {}", bound.right(limit), bound.of);
+                    }
+                }
+            }
+        }
+        let _ = writeln!(page, "- what to do: {}", rule.advice);
+    }
+    gauges(&mut page);
+    page
+}
+
+fn gauges(page: &mut String) {
+    page.push_str(
+        "\n## Gauges\n\nThe generator's health, once a second while load runs: in `generator.series` of the JSON report, at its worst in \
+         `generator.peak`, and as metrics that thresholds can ask for. Shares are from 0 to 1; `#` is the number of a CPU or a \
+         worker. A gauge that this system does not tell is absent.\n\n| gauge | what it tells | worse |\n|---|---|---|\n",
+    );
+    for info in GAUGES {
+        let worse = match info.worse {
+            Worse::High => "high",
+            Worse::Low => "low",
+        };
+        let _ = writeln!(page, "| `{}` | {} | {worse} |", info.name, info.about);
+    }
 }
 
 fn command_section(page: &mut String, parent: &str, depth: usize, command: &Command) {
@@ -203,6 +256,17 @@ mod tests {
                     command.get_name()
                 );
             }
+        }
+    }
+
+    #[test]
+    fn every_rule_and_gauge_stands_in_the_reference() {
+        let page = verdict_page();
+        for rule in RULES {
+            assert!(page.contains(&format!("### `{}`\n", rule.name)));
+        }
+        for info in GAUGES {
+            assert!(page.contains(&format!("| `{}` |", info.name)));
         }
     }
 

@@ -91,6 +91,7 @@ fn the_checked_in_reference_is_what_the_program_prints() {
             include_str!("../../docs/reference/exit-codes.md"),
         ),
         ("metrics", include_str!("../../docs/reference/metrics.md")),
+        ("verdict", include_str!("../../docs/reference/verdict.md")),
     ];
     for (page, checked_in) in pages {
         let printed = help(&["generate", "reference", page]);

@@ -260,4 +260,6 @@ pub(crate) enum ReferencePage {
     ExitCodes,
     /// Metrics.
     Metrics,
+    /// Rules of the verdict, and gauges of the generator's health.
+    Verdict,
 }

@@ -19,6 +19,8 @@ pub(crate) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
         Generate::Reference {
             page: ReferencePage::Metrics,
         } => reference::metrics_page(),
+            page: ReferencePage::Verdict,
+        } => reference::verdict_page(),
     };
     ui::print(&text).or_fail_with(Cause::OutputLost, || "failed to write to standard output")?;
     Ok(exit::OK)

@@ -1,7 +1,9 @@
 //! What is made of a run that has ended: judgement, causes, report, and everything that holds or prints it.
 
-use nettare_core::plan::Plan;
+use nettare_core::health::{self, Health};
+use nettare_core::plan::{Executor, Plan, Scenario};
 use nettare_core::report::{self, Exit, Report, RunFacts, ScenarioFile};
+use nettare_core::stats::Totals;
 use nettare_core::threshold::{self, ThresholdResult};
 use nettare_core::verdict::{self, IntervalCounts, Judgement, RunCounts, Verdict};
 use nettare_engine::{EndCause, RunResult};
@@ -42,7 +44,8 @@ pub(super) fn finish(
     directory: Option<&RunDirectory>,
 ) -> Result<Ended, Failure> {
     let thresholds = threshold::evaluate(&known.plan.thresholds, &result.totals);
-    let verdict = verdict::judge(&counts(result));
+    let health = Health::of(&result.intervals);
+    let verdict = verdict::judge(&counts(&known.plan, result), &health);
     let mut causes = causes(&result.causes, &thresholds, &verdict, known.allow_invalid);
     let mut report = assemble(known, result, &thresholds, &verdict, &causes);
 
@@ -157,15 +160,36 @@ fn exit_of(causes: &[Cause]) -> Exit {
     }
 }
 
-fn counts(result: &RunResult) -> RunCounts {
+fn counts(plan: &Plan, result: &RunResult) -> RunCounts {
+    let (_, lag) = result.totals.lateness();
+    let is_paced =
+        |scenario: &Scenario| matches!(scenario.executor, Executor::ConstantArrivalRate { .. });
     RunCounts {
         iterations: result.iterations,
         funnel: result.funnel,
         totals: result.totals.counts(),
         intervals: IntervalCounts::of(&result.intervals),
         stray_iterations: result.stray_iterations,
+        lost_workers: result.lost_workers as u64,
+        lag_p99_ns: lag.quantile(0.99),
+        is_paced: plan.scenarios.iter().any(is_paced),
+        checks_cpu_ns: checks_cpu_ns(&result.totals),
+        generator_cpu_ns: generator_cpu_ns(result),
         ..RunCounts::default()
     }
+}
+
+/// CPU time of all checks; none when not one of them was metered.
+fn checks_cpu_ns(totals: &Totals) -> Option<u64> {
+    let checks = totals.checks_by_name();
+    let metered = checks.iter().any(|check| !check.cpu.is_empty());
+    let sum: u128 = checks.iter().map(|check| check.cpu.sum()).sum();
+    metered.then(|| u64::try_from(sum).unwrap_or(u64::MAX))
+}
+
+fn generator_cpu_ns(result: &RunResult) -> Option<u64> {
+    let used = result.process?;
+    Some(used.user_cpu_ns.saturating_add(used.system_cpu_ns))
 }
 
 fn assemble(
@@ -194,12 +218,9 @@ fn assemble(
         exit: exit_of(causes),
         iterations: result.iterations,
         funnel: result.funnel,
-        generator_cpu_ns: result
-            .process
-            .map(|used| used.user_cpu_ns + used.system_cpu_ns),
-        cpus: std::thread::available_parallelism()
-            .map_or(0, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
-        generator: None,
+        generator_cpu_ns: generator_cpu_ns(result),
+        cpus: result.cpus,
+        generator: health::generator(&result.intervals, result.cpus),
     };
     report::assemble(
         &facts,
@@ -271,6 +292,7 @@ mod tests {
         Verdict {
             result,
             reasons: Vec::new(),
+            not_looked_at: Vec::new(),
         }
     }
 

@@ -10,7 +10,8 @@
 //! - [`profile`]: what one virtual user's guest did with its CPU time.
 //! - [`sample`]: one exchange, one call, one iteration, as measured.
 //! - [`stats`]: histograms, series, shards of an interval, totals.
-//! - [`threshold`], [`verdict`]: what the totals are judged by.
+//! - [`threshold`], [`verdict`]: what the totals are judged by. [`health`]: how the generator itself fared. [`stall`]: when the
+//!   offered load fell short.
 //! - [`doctor`]: whether a machine can generate the load that a plan asks for.
 //! - [`event`]: what observers of a running test are told.
 //! - [`report`]: the complete record of a run.
@@ -20,6 +21,7 @@
 
 pub mod doctor;
 pub mod event;
+pub mod health;
 pub mod pace;
 pub mod plan;
 pub mod profile;
@@ -27,6 +29,7 @@ pub mod report;
 pub mod sample;
 pub mod sched;
 pub mod segment;
+pub mod stall;
 pub mod stats;
 pub mod threshold;
 pub mod units;

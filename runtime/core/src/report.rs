@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
 pub use crate::sample::CheckMode;
+use crate::stall::Stall;
 use crate::threshold::ThresholdOutcome;
 use crate::verdict::Verdict;
 
@@ -61,6 +62,9 @@ pub struct Report {
     /// The generator's health.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<Generator>,
+    /// Stretches in which the offered load fell short, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// Errors by kind and code.
     #[serde(default)]
     pub errors: Vec<ErrorCount>,

@@ -9,6 +9,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     nettare_net::clock::monotonic_ns()
 }
 
+/// CPU time of this process, all threads, in nanoseconds; `/proc/self/stat` knows hundredths of a second.
+pub(crate) fn process_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Where the run's time begins. Before [`RunClock::start`] the time is 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunClock {

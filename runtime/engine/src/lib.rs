@@ -10,11 +10,13 @@
 //! - `judge`: threads that evaluate deferred checks.
 //! - `recorder`: from what happened to the statistics.
 //! - `footprint`: how much memory a virtual user takes, before a run.
+//! - [`health`]: how the generator itself fares, once a second.
 //! - `clock`, `affinity`: the run's time, the machine's CPUs.
 
 mod affinity;
 mod clock;
 mod footprint;
+pub mod health;
 mod judge;
 mod mailbox;
 mod placement;

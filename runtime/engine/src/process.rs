@@ -24,7 +24,7 @@ impl ProcessUse {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         let (user_cpu_ns, system_cpu_ns) = cpu_times(&stat)?;
         let status = fs::read_to_string("/proc/self/status").ok()?;
-        let peak_resident_bytes = peak_resident(&status)?;
+        let peak_resident_bytes = status_bytes(&status, PEAK_RESIDENT)?;
         Some(ProcessUse {
             user_cpu_ns,
             system_cpu_ns,
@@ -44,7 +44,7 @@ impl ProcessUse {
 
 /// Fields 14 and 15, counted from 1. Field 2 is the command in parentheses and may hold anything, spaces and parentheses too:
 /// what follows its last one is regular.
-fn cpu_times(stat: &str) -> Option<(u64, u64)> {
+pub(crate) fn cpu_times(stat: &str) -> Option<(u64, u64)> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace().skip(11);
     let mut ticks = || {
@@ -57,10 +57,12 @@ fn cpu_times(stat: &str) -> Option<(u64, u64)> {
     Some((ticks()?, ticks()?))
 }
 
-fn peak_resident(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+/// The most memory that was resident at one time, in `/proc/self/status`.
+const PEAK_RESIDENT: &str = "VmHWM:";
+
+/// A figure of `/proc/self/status` that is in kB there.
+pub(crate) fn status_bytes(status: &str, key: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -79,13 +81,13 @@ mod tests {
     fn what_is_not_there_is_not_zero() {
         assert_eq!(cpu_times(""), None);
         assert_eq!(cpu_times("7 (x) S 1"), None);
-        assert_eq!(peak_resident("VmRSS:\t 10 kB\n"), None);
+        assert_eq!(status_bytes("VmRSS:\t 10 kB\n", PEAK_RESIDENT), None);
     }
 
     #[test]
     fn the_peak_is_in_bytes() {
         assert_eq!(
-            peak_resident("Name:\tx\nVmHWM:\t    2048 kB\n"),
+            status_bytes("Name:\tx\nVmHWM:\t    2048 kB\n", PEAK_RESIDENT),
             Some(2 << 20)
         );
     }

@@ -16,6 +16,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use nettare_core::stats::Histogram;
 use nettare_vm::preemption;
 
 use crate::clock;
@@ -30,12 +31,31 @@ struct Shared {
     /// Futures to take over.
     parcels: Mutex<Vec<Parcel>>,
     /// Slots whose futures were woken.
-    ready: Mutex<Vec<usize>>,
+    ready: Mutex<Ready>,
+    /// How long the guest that was woken first had waited, turn by turn.
+    waits: Mutex<Histogram>,
     /// The thread is about to sleep, or sleeps.
     parked: AtomicBool,
     /// End at once.
     abandoned: AtomicBool,
     thread: OnceLock<Thread>,
+}
+
+/// What waits for the next turn.
+#[derive(Default)]
+struct Ready {
+    slots: Vec<usize>,
+    /// When the first of them was woken: the clock is read once a turn, and not at each wake.
+    since_ns: u64,
+}
+
+impl Ready {
+    fn push(&mut self, slot: usize) {
+        if self.slots.is_empty() {
+            self.since_ns = clock::monotonic_ns();
+        }
+        self.slots.push(slot);
+    }
 }
 
 impl Shared {
@@ -83,6 +103,11 @@ impl GuestThreadSender {
     pub(crate) fn ship(&self, parcel: Parcel) {
         lock(&self.shared.parcels).push(parcel);
         self.shared.unpark();
+    }
+
+    /// How long guests waited for their turn since this was asked last.
+    pub(crate) fn take_waits(&self) -> Histogram {
+        std::mem::take(&mut *lock(&self.shared.waits))
     }
 }
 
@@ -151,7 +176,7 @@ impl Turns {
         let mut batch = Vec::new();
         loop {
             self.admit();
-            std::mem::swap(&mut batch, &mut *lock(&self.shared.ready));
+            let woken_ns = self.take_ready(&mut batch);
             if self.must_end() {
                 return;
             }
@@ -160,8 +185,15 @@ impl Turns {
                 self.park();
                 continue;
             }
-            self.turn(&mut batch);
+            self.turn(&mut batch, woken_ns);
         }
+    }
+
+    /// Takes over what is ready; answers when the first of it was woken.
+    fn take_ready(&self, batch: &mut Vec<usize>) -> u64 {
+        let mut ready = lock(&self.shared.ready);
+        std::mem::swap(batch, &mut ready.slots);
+        ready.since_ns
     }
 
     fn admit(&mut self) {
@@ -181,8 +213,9 @@ impl Turns {
         }
     }
 
-    fn turn(&mut self, batch: &mut Vec<usize>) {
+    fn turn(&mut self, batch: &mut Vec<usize>, woken_ns: u64) {
         self.flushed_ns = clock::monotonic_ns();
+        lock(&self.shared.waits).record(self.flushed_ns.saturating_sub(woken_ns));
         for slot in batch.drain(..) {
             self.poll(slot);
             let now = clock::monotonic_ns();
@@ -217,7 +250,7 @@ impl Turns {
 
     fn park(&self) {
         self.shared.parked.store(true, Ordering::Release);
-        if lock(&self.shared.ready).is_empty()
+        if lock(&self.shared.ready).slots.is_empty()
             && lock(&self.shared.parcels).is_empty()
             && !self.must_end()
         {

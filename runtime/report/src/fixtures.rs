@@ -1,5 +1,6 @@
 //! Runs that tests encode: a good one, and one in which something of everything went wrong.
 
+use nettare_core::health::gauge;
 use nettare_core::plan::{Executor, Rate};
 use nettare_core::report::Report;
 use nettare_core::sample::{ErrorKind, Stamp};
@@ -16,6 +17,7 @@ const SECOND: u64 = 1_000_000_000;
 /// A usual run: two routes, some errors, checks and thresholds of both outcomes.
 pub(crate) fn usual() -> Report {
     let mut run = Run::new(arrivals());
+    run.watched();
     run.threshold("http_req_duration: p(95)<200");
     run.threshold("http_req_duration{name:/nowhere}: avg<1s");
     run.threshold("http_req_duration{name:/orders/{id}}: p(99)<=5ms");
@@ -161,14 +163,47 @@ pub(crate) fn many_statuses() -> Report {
     run.report()
 }
 
+/// A load at a rate of a thousand a second, on a machine that fell ill in the third second.
+pub(crate) fn sick() -> Report {
+    let mut run = Run::new(arrivals());
+    run.watched();
+    for n in 0..2_300u64 {
+        run.answered("/catalog", 200, MILLISECOND, Stamp::Exact);
+        if n % 1_000 == 999 {
+            run.second();
+        }
+    }
+    run.health(gauge::CPU, 0.97);
+    run.health(gauge::THROTTLED, 0.4);
+    run.health(gauge::IO_LATE, 0.8);
+    run.health(gauge::IO_LAG_P99_NS, 61e6);
+    run.report()
+}
+
+/// A machine that tells little of itself.
+pub(crate) fn hardly_watched() -> Report {
+    let mut run = Run::new(arrivals());
+    run.health(gauge::CPU, 0.2);
+    run.health(gauge::RESIDENT_BYTES, 34.5e6);
+    for n in 0..3_000u64 {
+        run.answered("/catalog", 200, MILLISECOND, Stamp::Exact);
+        if n % 1_000 == 999 && n < 2_999 {
+            run.second();
+        }
+    }
+    run.report()
+}
+
 /// Every fixture with its name.
-pub(crate) fn all() -> [(&'static str, Report); 5] {
+pub(crate) fn all() -> [(&'static str, Report); 7] {
     [
         ("usual", usual()),
         ("small", small()),
         ("all_failed", all_failed()),
         ("own_metrics", own_metrics()),
         ("many_statuses", many_statuses()),
+        ("sick", sick()),
+        ("hardly_watched", hardly_watched()),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The summary of a run for a terminal, 40 to 120 columns wide.
 //!
-//! It reads from what was asked to what came of it: the plan in words, the verdict, where iterations and exchanges got to, the
-//! server's time (net) beside what the scenario saw (gross) and what the generator added (tare), and then the details. Parts
+//! It reads from what was asked to what came of it: the plan in words, the verdict (which comes first when it speaks against the
+//! figures), where iterations and exchanges got to, how the generator fared and where the load fell short, the server's time (net) beside what the scenario saw (gross) and what the generator added (tare), and then the details. Parts
 //! about what a run did not have are left out. Colour only repeats what the words say.
 
 use nettare_core::report::Report;
@@ -9,6 +9,7 @@ use nettare_core::report::Report;
 mod capacity;
 mod checks;
 mod diagnosis;
+mod generator;
 mod head;
 mod histogram;
 mod latency;
@@ -54,9 +55,9 @@ impl Default for TextOptions {
 pub fn summary(report: &Report, options: &TextOptions) -> String {
     let mut page = Page::new(options.width.clamp(40, 120), options.colour);
     head::head(&mut page, report);
-    head::verdict(&mut page, report);
     head::iterations(&mut page, report);
     head::requests(&mut page, report);
+    generator::generator(&mut page, report);
     latency::latency(&mut page, report);
     if options.histogram {
         histogram::histogram(&mut page, report);

@@ -8,6 +8,7 @@
 //! - [`crowd`]: memory of a virtual user, with ten thousand of them.
 //! - [`arrivals`]: whether a constant arrival rate is kept to the last arrival.
 //! - [`instances`]: how long it takes to start an instance of a guest.
+//! - [`health`]: what a sample of the generator's health costs, with ten thousand sockets.
 //! - [`generators`]: the programs compared, how they are started and what they say.
 //! - [`page`]: the page docs/benchmarks.md.
 
@@ -15,6 +16,7 @@ mod arrivals;
 mod crowd;
 mod generators;
 mod goals;
+mod health;
 mod instances;
 mod page;
 mod requests;
@@ -74,12 +76,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let arrivals = arrivals::measure(&bench, &nginx.url)?;
     drop(nginx);
     let instances = instances::measure(&bench)?;
+    let health = health::measure(&bench)?;
 
     let goals: Vec<Goal> = [
         requests.goals(),
         crowd.goals(),
         arrivals.goals(),
         instances.goals(),
+        health.goals(),
     ]
     .concat();
     let page = page::render(
@@ -90,6 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             &crowd.section(),
             &arrivals.section(),
             &instances.section(),
+            &health.section(),
         ],
         &goals,
     )?;

@@ -1,16 +1,17 @@
 //! `cargo xtask docs`: the reference pages that the program itself can write.
 //!
-//! Commands, flags, exit codes and metrics are defined once, as data, in the program; `nettare generate reference` prints a page from
+//! Commands, flags, exit codes, metrics and the rules of the verdict are defined once, as data; `nettare generate reference` prints a page from
 //! that data, and here the page is put into the book.
 
 use crate::command;
 use crate::generated::{Arguments, Generated};
 
 /// The pages, by their name on the command line and their path in the repository.
-const PAGES: [(&str, &str); 3] = [
+const PAGES: [(&str, &str); 4] = [
     ("commands", "docs/reference/commands.md"),
     ("exit-codes", "docs/reference/exit-codes.md"),
     ("metrics", "docs/reference/metrics.md"),
+    ("verdict", "docs/reference/verdict.md"),
 ];
 
 /// Builds the program, asks it for each page, and writes or checks them.

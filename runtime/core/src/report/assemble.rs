@@ -10,6 +10,7 @@ use crate::event::Interval;
 use crate::plan::{Plan, masked};
 use crate::sample::{ErrorKind, Funnel};
 use crate::sched::{DropReason, IterationCounts};
+use crate::stall;
 use crate::stats::{ErrorTotal, Totals, limit};
 use crate::threshold::ThresholdResult;
 use crate::verdict::Verdict;
@@ -60,6 +61,8 @@ pub fn assemble(
         elapsed_ns => elapsed_ns,
     };
     let metrics = metrics::all(totals, thresholds, elapsed_ns);
+    let scenarios = facts.plan.scenarios.first();
+    let stalls = scenarios.map(|scenario| stall::find(intervals, &scenario.executor));
     let intervals = intervals::all(intervals, &metrics);
     let connections = Connections {
         opened: facts.funnel.connections_opened,
@@ -76,6 +79,7 @@ pub fn assemble(
         thresholds: thresholds.iter().map(threshold).collect(),
         capacity: Capacity::of(facts, totals),
         generator: facts.generator.clone(),
+        stalls: stalls.unwrap_or_default(),
         errors: totals.errors().map(error).collect(),
         intervals,
         connections: (connections != Connections::default()).then_some(connections),

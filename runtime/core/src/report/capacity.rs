@@ -115,10 +115,10 @@ fn needed(asked_per_second: f64, each_per_second: f64) -> u64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Generator {
-    /// CPUs it had.
+    /// CPUs it could use: one for each worker, within affinity.
     pub cpus: u32,
-    /// The highest value of each figure.
+    /// The worst value of each figure: the highest, but the lowest of what there should be much of, as available memory.
     pub peak: BTreeMap<String, Number>,
-    /// Each figure per second.
+    /// Each figure for each interval, from the first in which it was read.
     pub series: BTreeMap<String, Vec<Number>>,
 }

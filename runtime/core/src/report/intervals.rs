@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{IntervalEntry, IntervalMetric, Metric, Number};
 use crate::event::{Interval, SeriesName};
-use crate::stats::{PackedHistogram, builtin};
+use crate::stats::{GENERATOR_PREFIX, PackedHistogram, builtin};
 
 /// Places in the list of metrics.
 type Places<'a> = HashMap<(&'a str, &'a BTreeMap<String, String>), u32>;
@@ -85,7 +85,9 @@ impl Row<'_> {
         self.trend("http_req_gross", untagged, &interval.gross);
         self.trend("http_req_tare", untagged, &interval.tare);
         self.trend("iteration_response", untagged, &interval.response);
-        for (name, value) in &interval.gauges {
+        // The generator's health has its own series, under `generator`.
+        let gauges = interval.gauges.iter();
+        for (name, value) in gauges.filter(|(name, _)| !name.starts_with(GENERATOR_PREFIX)) {
             self.add(name, untagged, 1, *value);
         }
     }

@@ -23,6 +23,7 @@ use nettare_vm::LogLevel;
 use super::seeds::most_vus;
 use super::{EndCause, Job, RunResult, Stopper};
 use crate::clock::{self, RunClock};
+use crate::health::{self, Loops, Sampler};
 use crate::judge::Judges;
 use crate::process::ProcessUse;
 use crate::worker::{Collected, Hook, News, NewsSender, Order, WorkerThread};
@@ -88,6 +89,12 @@ pub(super) struct Coordinator<'a> {
     vus: Vec<u32>,
     duration_ns: u64,
     process: Option<ProcessUse>,
+    /// Whether load began.
+    begun: bool,
+    loops: Loops,
+    sampler: Sampler,
+    /// When the generator's health was told last, in the run's time.
+    told_at_ns: u64,
 }
 
 impl<'a> Coordinator<'a> {
@@ -112,6 +119,8 @@ impl<'a> Coordinator<'a> {
             stray_iterations: vec![0; workers.len()],
             hooks_funnel: Funnel::default(),
             vus: vec![0; workers.len()],
+            loops: Loops::new(workers.len()),
+            sampler: Sampler::open(workers.len()),
             workers,
             judges,
             running_judges: 0,
@@ -130,6 +139,8 @@ impl<'a> Coordinator<'a> {
             failures: Vec::new(),
             duration_ns: 0,
             process: None,
+            begun: false,
+            told_at_ns: 0,
         }
     }
 
@@ -243,6 +254,8 @@ impl<'a> Coordinator<'a> {
     fn load(&mut self) {
         (self.observe)(&RunEvent::Started);
         let before = ProcessUse::now();
+        self.sampler.begin();
+        self.begun = true;
         self.clock.start();
         for worker in &self.workers {
             worker.order(Order::Begin);
@@ -281,6 +294,7 @@ impl<'a> Coordinator<'a> {
             .map(|(before, after)| after.since(before));
         // Ends when the run does, to the nanosecond: a rate by the totals is a rate by the run's duration.
         self.close_interval(self.duration_ns);
+        self.warn_of_what_is_not_known();
     }
 
     /// Asks every worker for what it has measured, and waits for all of them: an interval is the same second on each.
@@ -353,6 +367,7 @@ impl<'a> Coordinator<'a> {
     }
 
     fn close_interval(&mut self, end_ns: u64) {
+        self.tell_health(end_ns);
         self.totals
             .gauge("vus", f64::from(self.vus.iter().sum::<u32>()));
         self.totals.gauge(
@@ -365,6 +380,29 @@ impl<'a> Coordinator<'a> {
         if let RunEvent::Interval(interval) = event {
             self.intervals.push(interval);
         }
+    }
+
+    /// Sets the gauges of the generator's health; the end of a run too soon after a collection keeps those of the collection.
+    fn tell_health(&mut self, end_ns: u64) {
+        let totals = &mut self.totals;
+        let mut set = |name: &str, value: f64| totals.gauge(name, value);
+        if self.sampler.sample(self.told_at_ns == 0, &mut set) {
+            self.loops
+                .tell(end_ns.saturating_sub(self.told_at_ns), &mut set);
+            self.told_at_ns = end_ns;
+        }
+    }
+
+    fn warn_of_what_is_not_known(&mut self) {
+        let missing = self.sampler.missing();
+        if missing.is_empty() {
+            return;
+        }
+        let sentence = format!(
+            "the generator's health is not known in full: {} could not be read",
+            missing.join(", ")
+        );
+        (self.observe)(&RunEvent::Warning(sentence));
     }
 
     fn pass_on_stop(&mut self) {
@@ -449,6 +487,11 @@ impl<'a> Coordinator<'a> {
             causes: self.causes,
             iteration_failures: self.failures,
             workers: self.finished.len(),
+            cpus: health::cpus_of(self.finished.len()),
+            lost_workers: match self.begun {
+                true => self.finished.iter().filter(|finished| !**finished).count(),
+                false => 0,
+            },
             process: self.process,
         }
     }
@@ -506,6 +549,7 @@ impl<'a> Coordinator<'a> {
         self.funnels[worker] = collected.funnel;
         self.stray_iterations[worker] = collected.stray_iterations;
         self.vus[worker] = collected.vus;
+        self.loops.absorb(worker, collected.loops);
     }
 
     fn count_failure(&mut self, why: String) {

@@ -103,6 +103,10 @@ pub struct RunResult {
     pub iteration_failures: Vec<(String, u64)>,
     /// How many workers there were.
     pub workers: usize,
+    /// CPUs that they could use: one for each, within affinity.
+    pub cpus: u32,
+    /// Workers whose last samples never came.
+    pub lost_workers: usize,
     /// What the process used while the load ran; none where the system does not tell.
     pub process: Option<ProcessUse>,
 }

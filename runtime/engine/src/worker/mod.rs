@@ -22,6 +22,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
+use nettare_core::health::LATE_NS;
 use nettare_core::plan::GuestThread;
 use nettare_core::sample::{Failure, Funnel, IterationOutcome};
 use nettare_core::sched::{Action, Event, IterationCounts, Scheduler};
@@ -31,6 +32,7 @@ use nettare_vm::{HttpRequest, LogLevel};
 use tokio::sync::Notify;
 
 use crate::clock::{self, RunClock};
+use crate::health::{LOOK_EVERY_NS, LoopLag, WorkerLoops};
 use crate::mailbox::{Ended, Mailbox, Outbox, Parcel};
 use crate::placement::Placement;
 use crate::recorder::{CallLabels, IterationNotes, Recorder, ScenarioCost};
@@ -116,6 +118,8 @@ pub(crate) struct Collected {
     pub(crate) stray_iterations: u64,
     /// Virtual users that exist.
     pub(crate) vus: u32,
+    /// How late the worker's loops were.
+    pub(crate) loops: WorkerLoops,
 }
 
 /// A message of worker `.0`.
@@ -200,6 +204,9 @@ pub(crate) struct Worker {
     routes: RefCell<Routes>,
     /// Iterations with a call that reaches beyond them.
     stray_iterations: Cell<u64>,
+    lag: RefCell<LoopLag>,
+    /// For how long guests held this thread in long stretches, since the last collection.
+    held_ns: Cell<u64>,
 }
 
 impl Worker {
@@ -293,6 +300,15 @@ impl Worker {
         let start_ns = self.clock.started_at_ns();
         if !notes.are_within(start_ns + ended.started_ns, start_ns + ended.ended_ns) {
             self.stray_iterations.set(self.stray_iterations.get() + 1);
+        }
+    }
+
+    /// Counts a stretch for which a guest held this thread, if it was long enough to keep sockets from being drained. Of each
+    /// iteration the longest is known, so what is counted is the least that it can have been.
+    pub(crate) fn note_held(&self, stretch_ns: u64) {
+        if stretch_ns > LATE_NS {
+            self.held_ns
+                .set(self.held_ns.get().saturating_add(stretch_ns));
         }
     }
 
@@ -480,6 +496,17 @@ impl Worker {
         }
     }
 
+    /// Looks again and again how late this thread comes to its timer, while load runs.
+    async fn watch_lag(self: Rc<Self>) {
+        let mut due_ns = clock::monotonic_ns() + LOOK_EVERY_NS;
+        while !self.finished.get() {
+            self.timer.until(due_ns).await;
+            let now_ns = clock::monotonic_ns();
+            self.lag.borrow_mut().note(now_ns.saturating_sub(due_ns));
+            due_ns = now_ns + LOOK_EVERY_NS;
+        }
+    }
+
     // --- orders ---
 
     fn obey(self: &Rc<Self>, order: Order) {
@@ -491,6 +518,7 @@ impl Worker {
             }
             Order::Begin => {
                 self.begun.set(true);
+                tokio::task::spawn_local(self.clone().watch_lag());
                 self.event(Event::Begin);
             }
             Order::Collect if !self.finished.get() => {
@@ -532,6 +560,20 @@ impl Worker {
             funnel: self.client.funnel(),
             stray_iterations: self.stray_iterations.get(),
             vus: u32::try_from(self.ports.borrow().len()).unwrap_or(u32::MAX),
+            loops: self.take_loops(),
+        }
+    }
+
+    fn take_loops(&self) -> WorkerLoops {
+        let guests = match &self.work {
+            VuWork::Guest { thread, .. } => Some(thread.take_waits()),
+            VuWork::Native(_) => None,
+        };
+        WorkerLoops {
+            io: self.lag.borrow_mut().take(),
+            guests,
+            held_ns: self.held_ns.take(),
+            clock_steps: self.client.clock_steps(),
         }
     }
 

@@ -328,6 +328,9 @@ impl Desk {
         let notes = std::mem::replace(&mut self.notes, worker.recorder.new_iteration());
         worker.note_calls(&notes, ended);
         self.line.session.end_iteration();
+        if self.line.mailbox.place() == Place::Inline {
+            worker.note_held(ended.end.longest_segment_ns);
+        }
         if let Some(place) = self.placement.after(&ended.end) {
             self.line.mailbox.want(place);
         }

@@ -196,6 +196,8 @@ fn worker(seed: &Seed, base: &Base) -> Rc<Worker> {
         wake_changed: Notify::new(),
         routes: RefCell::default(),
         stray_iterations: Cell::new(0),
+        lag: RefCell::default(),
+        held_ns: Cell::new(0),
     })
 }
 

@@ -7,9 +7,24 @@ use super::page::{Page, Tone};
 use super::plan::plan_in_words;
 use super::units::{count, percent, rate, time};
 
+/// What was run and what to think of it. A verdict that speaks against the figures comes before all of them.
 pub(super) fn head(page: &mut Page, report: &Report) {
+    page.title(&format!("nettare {}", report.run.version));
+    let is_good = matches!(
+        report.verdict.result,
+        Judgement::Valid | Judgement::Unjudged
+    );
+    if !is_good {
+        verdict(page, report);
+    }
+    plan(page, report);
+    if is_good {
+        verdict(page, report);
+    }
+}
+
+fn plan(page: &mut Page, report: &Report) {
     let run = &report.run;
-    page.title(&format!("nettare {}", run.version));
     page.field(
         "run",
         &format!("{}, {}, {}", run.id, run.started, time(run.duration_ns)),
@@ -22,10 +37,10 @@ pub(super) fn head(page: &mut Page, report: &Report) {
     }
 }
 
-pub(super) fn verdict(page: &mut Page, report: &Report) {
+fn verdict(page: &mut Page, report: &Report) {
     let (word, tone) = match report.verdict.result {
         Judgement::Unjudged => (
-            "unjudged: nothing speaks against the figures, but not everything was looked at",
+            "unjudged: nothing speaks against the figures, but the generator was not watched",
             Tone::Plain,
         ),
         Judgement::Valid => ("VALID: the figures are the server's", Tone::Good),
@@ -46,6 +61,11 @@ pub(super) fn verdict(page: &mut Page, report: &Report) {
             tone,
         );
         page.field("", &format!("-> {}", reason.advice), Tone::Plain);
+    }
+    let unseen = &report.verdict.not_looked_at;
+    if !unseen.is_empty() && report.verdict.result != Judgement::Unjudged {
+        let text = format!("not looked at: {}", unseen.join(", "));
+        page.field("", &text, Tone::Faint);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::measure::table::Table;
 pub(crate) fn render(
     bench: &Bench<'_>,
     generators: &[Generator],
-    sections: [&str; 4],
+    sections: [&str; 5],
     goals: &[Goal],
 ) -> anyhow::Result<String> {
     let mut versions = vec![server::nginx_version()];
