@@ -19,6 +19,7 @@ pub(crate) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
         Generate::Reference {
             page: ReferencePage::Metrics,
         } => reference::metrics_page(),
+        Generate::Reference {
             page: ReferencePage::Verdict,
         } => reference::verdict_page(),
     };
