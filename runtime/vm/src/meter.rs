@@ -29,7 +29,7 @@ use nettare_core::stats::CheckSample;
 use wasmtime::CallHook;
 
 use crate::preemption;
-use crate::scopes::{Looker, Scopes};
+use crate::scopes::{self, Looker, Scopes};
 
 /// Nanoseconds on the monotonic clock (`CLOCK_MONOTONIC`), the clock of phases and of `time.now`.
 pub(crate) fn monotonic_ns() -> u64 {
@@ -145,6 +145,8 @@ pub(crate) struct Meter {
     scenario_instructions: u64,
     segments: u64,
     longest: u64,
+    /// Running mean of what an iteration takes outside of checks.
+    usual_scenario_ns: u64,
     /// The guest's fuel at the last crossing, where instructions are counted.
     fuel: u64,
     scopes: Scopes,
@@ -163,6 +165,7 @@ impl Meter {
             scenario_instructions: 0,
             segments: 0,
             longest: 0,
+            usual_scenario_ns: 0,
             fuel: 0,
             scopes: Scopes::new(most_scopes),
         }
@@ -183,8 +186,10 @@ impl Meter {
     pub(crate) fn end_call(&mut self) -> Usage {
         let left_open = self.scopes.clear();
         self.side = Side::Outside;
+        let scenario_ns = self.ns(self.scenario);
+        self.usual_scenario_ns = scopes::mean_with(self.usual_scenario_ns, scenario_ns);
         Usage {
-            scenario_ns: self.ns(self.scenario),
+            scenario_ns,
             scenario_instructions: self.scenario_instructions,
             segments_ns: self.ns(self.segments),
             longest_ns: self.ns(self.longest),
@@ -230,6 +235,9 @@ impl Meter {
             self.depth += 1;
         }
         self.side = Side::Guest;
+        if self.usual_ns() >= preemption::LONG_NS {
+            preemption::expect_long(&self.clock, now);
+        }
     }
 
     fn leave_guest(&mut self, hook: CallHook, now: u64, ticks: u64) {
@@ -285,6 +293,7 @@ impl Meter {
     /// Closes a check and all within it; none when it is not open.
     pub(crate) fn close(&mut self, check: u32) -> Option<Closed> {
         let (scope, left_open) = self.scopes.close(check)?;
+        self.scopes.learn(check, self.ns(scope.ticks));
         Some(Closed {
             cpu_ns: (self.kind != plan::Meter::Off).then(|| self.ns(scope.ticks)),
             instructions: (self.kind == plan::Meter::Instructions).then_some(scope.instructions),
@@ -299,8 +308,13 @@ impl Meter {
         self.scopes.looked_at(bytes, by);
     }
 
+    /// What the innermost scope takes in all, by its running mean.
+    fn usual_ns(&self) -> u64 {
+        self.scopes.usual_ns().unwrap_or(self.usual_scenario_ns)
+    }
+
     fn charge_guest(&mut self, ticks: u64, now: u64) {
-        let ticks = preemption::own_ticks(&self.clock, ticks, now);
+        let ticks = preemption::own_ticks(&self.clock, ticks, now, self.usual_ns());
         self.segments += ticks;
         if !self.scopes.charge(ticks) {
             self.scenario += ticks;
@@ -310,8 +324,12 @@ impl Meter {
     /// Without an open check the host's work is the host's.
     fn charge_host(&mut self, ticks: u64, now: u64) {
         if self.scopes.is_open() {
-            self.scopes
-                .charge(preemption::own_ticks(&self.clock, ticks, now));
+            self.scopes.charge(preemption::own_ticks(
+                &self.clock,
+                ticks,
+                now,
+                self.usual_ns(),
+            ));
         }
     }
 

@@ -4,10 +4,13 @@
 //! costs half a microsecond a reading, many times what a short segment takes. So it is read only
 //!
 //! - at the end of a *long* segment: a thread that is preempted loses some milliseconds at once, so that a segment it happened in is long;
+//! - at its beginning too, where one is expected: what was taken in between is the segment's, to the nanosecond;
 //! - every ten milliseconds besides, so that what is compared is recent.
 //!
 //! From one reading to the next the thread was busy for the time by the fast clock less the time it was parked. What of that its CPU
-//! clock does not have was taken from it, and is taken out of the long segment that had been charged with it.
+//! clock does not have was taken from it, and is taken out of the long segment that had been charged with it. Where the segment was not
+//! expected to be long, some of it may have been taken before: the I/O thread does so at every hand-over. So such a segment keeps at
+//! least what its scope takes usually.
 //!
 //! The executor tells when it parks ([`parks`], [`unparks`]): otherwise idleness would look like preemption.
 
@@ -17,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::meter::{self, FastClock};
 
 /// A segment over this is long.
-const LONG_NS: u64 = 100_000;
+pub(crate) const LONG_NS: u64 = 100_000;
 
 /// A reading older than this is made anew.
 const REFRESH_NS: u64 = 10_000_000;
@@ -101,8 +104,13 @@ pub fn unparks() {
     });
 }
 
-/// What of a segment that ends now was the thread's own.
-pub(crate) fn own_ticks(clock: &FastClock, ticks: u64, now: u64) -> u64 {
+/// A segment begins that is expected to be long.
+pub(crate) fn expect_long(clock: &FastClock, now: u64) {
+    compare(clock, READING.with(Cell::get), now);
+}
+
+/// What of a segment that ends now was the thread's own; `usual_ns` is what its scope takes.
+pub(crate) fn own_ticks(clock: &FastClock, ticks: u64, now: u64, usual_ns: u64) -> u64 {
     let last = READING.with(Cell::get);
     let segment_ns = clock.delta_as_nanos(0, ticks);
     if segment_ns < LONG_NS {
@@ -115,7 +123,11 @@ pub(crate) fn own_ticks(clock: &FastClock, ticks: u64, now: u64) -> u64 {
     if taken_ns == 0 {
         return ticks;
     }
-    let own = segment_ns.saturating_sub(taken_ns) as f64 / segment_ns as f64;
+    let least_ns = if usual_ns < LONG_NS { usual_ns } else { 0 };
+    let own_ns = segment_ns
+        .saturating_sub(taken_ns)
+        .max(least_ns.min(segment_ns));
+    let own = own_ns as f64 / segment_ns as f64;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -162,14 +174,14 @@ mod tests {
     fn time_off_the_cpu_is_not_the_segments() {
         let clock = meter::clock();
         let (ticks, now) = spin(200_000);
-        own_ticks(&clock, ticks, now);
+        own_ticks(&clock, ticks, now, 0);
         // Asleep in the midst of a segment: the thread's clock stands still, as it does while another process runs.
         let begin = clock.raw();
         spin(300_000);
         std::thread::park_timeout(std::time::Duration::from_millis(30));
         spin(300_000);
         let now = clock.raw();
-        let (all, own) = (now - begin, own_ticks(&clock, now - begin, now));
+        let (all, own) = (now - begin, own_ticks(&clock, now - begin, now, 0));
         assert!(clock.delta_as_nanos(0, all) > 30_000_000);
         assert!(clock.delta_as_nanos(0, own) >= 590_000, "{own} of {all}");
         assert!(own * 4 < all, "{own} of {all}");
@@ -179,18 +191,42 @@ mod tests {
     fn time_parked_is_nobodys() {
         let clock = meter::clock();
         let (ticks, now) = spin(200_000);
-        own_ticks(&clock, ticks, now);
+        own_ticks(&clock, ticks, now, 0);
         parks();
         std::thread::park_timeout(std::time::Duration::from_millis(30));
         unparks();
         let (ticks, now) = spin(500_000);
-        let own = own_ticks(&clock, ticks, now);
+        let own = own_ticks(&clock, ticks, now, 0);
         assert!(clock.delta_as_nanos(0, own) >= 490_000, "{own} of {ticks}");
+    }
+
+    #[test]
+    fn what_was_taken_before_is_not_taken_out_of_a_segment_that_was_expected() {
+        let clock = meter::clock();
+        let (ticks, now) = spin(200_000);
+        own_ticks(&clock, ticks, now, 0);
+        std::thread::park_timeout(std::time::Duration::from_millis(30));
+        expect_long(&clock, clock.raw());
+        let (ticks, now) = spin(500_000);
+        let own = own_ticks(&clock, ticks, now, 500_000);
+        assert!(clock.delta_as_nanos(0, own) >= 490_000, "{own} of {ticks}");
+    }
+
+    #[test]
+    fn a_segment_that_was_not_expected_keeps_what_is_usual() {
+        let clock = meter::clock();
+        let (ticks, now) = spin(200_000);
+        own_ticks(&clock, ticks, now, 0);
+        std::thread::park_timeout(std::time::Duration::from_millis(30));
+        let (ticks, now) = spin(200_000);
+        let own = own_ticks(&clock, ticks, now, 50_000);
+        let own_ns = clock.delta_as_nanos(0, own);
+        assert!((49_000..=51_000).contains(&own_ns), "{own_ns} ns");
     }
 
     #[test]
     fn a_short_segment_is_taken_as_it_is() {
         let clock = meter::clock();
-        assert_eq!(own_ticks(&clock, 10, clock.raw()), 10);
+        assert_eq!(own_ticks(&clock, 10, clock.raw(), 0), 10);
     }
 }

@@ -23,12 +23,22 @@ pub(crate) struct Scope {
     pub(crate) took_body: bool,
 }
 
+/// The weight of the newest in a running mean, as a divisor.
+const NEWEST: u64 = 8;
+
+/// A running mean, one value later.
+pub(crate) fn mean_with(mean: u64, newest: u64) -> u64 {
+    mean - mean / NEWEST + newest / NEWEST
+}
+
 /// All open checks, the innermost last.
 #[derive(Debug)]
 pub(crate) struct Scopes {
     open: Vec<Scope>,
     /// Open within each other at most.
     most: usize,
+    /// Running means of what checks take, sorted by check.
+    means: Vec<(u32, u64)>,
 }
 
 impl Scopes {
@@ -37,6 +47,7 @@ impl Scopes {
         Scopes {
             open: Vec::new(),
             most,
+            means: Vec::new(),
         }
     }
 
@@ -45,6 +56,21 @@ impl Scopes {
         let open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
         self.open.clear();
         open
+    }
+
+    /// What the innermost check takes, by its running mean; none when no check is open, 0 for one that was never closed.
+    pub(crate) fn usual_ns(&self) -> Option<u64> {
+        let check = self.open.last()?.check;
+        let known = self.means.binary_search_by_key(&check, |(check, _)| *check);
+        Some(known.map_or(0, |index| self.means[index].1))
+    }
+
+    /// What an evaluation took.
+    pub(crate) fn learn(&mut self, check: u32, cpu_ns: u64) {
+        match self.means.binary_search_by_key(&check, |(check, _)| *check) {
+            Ok(index) => self.means[index].1 = mean_with(self.means[index].1, cpu_ns),
+            Err(index) => self.means.insert(index, (check, cpu_ns)),
+        }
     }
 
     /// Whether any check is open.
@@ -142,5 +168,21 @@ mod tests {
         let mut scopes = Scopes::new(2);
         assert!(scopes.open(1) && scopes.open(1) && !scopes.open(1));
         assert_eq!((scopes.clear(), scopes.clear()), (2, 0));
+    }
+
+    #[test]
+    fn a_running_mean_follows() {
+        let mut scopes = Scopes::new(8);
+        scopes.open(5);
+        assert_eq!(scopes.usual_ns(), Some(0), "never closed");
+        for _ in 0..50 {
+            scopes.learn(5, 8_000);
+        }
+        let usual_ns = scopes.usual_ns().unwrap();
+        assert!((7_900..=8_100).contains(&usual_ns), "{usual_ns}");
+        for _ in 0..50 {
+            scopes.learn(5, 0);
+        }
+        assert!(scopes.usual_ns().unwrap() < 100);
     }
 }

@@ -115,18 +115,14 @@ struct LimitsTable {
 
 keywords! {
     /// What has an instance of its own.
+    #[derive(Default)]
     Isolation, "a kind of isolation" {
+        #[default]
         /// A virtual user: what it keeps in memory lasts from iteration to iteration.
         Vu = "vu",
         /// Every iteration: it starts from the same memory each time, at the price of a new instance and its `init`.
         Iteration = "iteration",
     } later []
-}
-
-impl Default for Isolation {
-    fn default() -> Isolation {
-        Isolation::Vu
-    }
 }
 
 impl PlanFile {

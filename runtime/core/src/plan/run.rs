@@ -124,18 +124,14 @@ keywords! {
 
 keywords! {
     /// What becomes of a deferred check when the queue is full.
+    #[derive(Default)]
     DeferredQueue, "a way of deferring checks" {
+        #[default]
         /// The virtual user waits until there is room; what it waits is tare.
         Wait = "wait",
         /// The check is counted as skipped.
         Skip = "skip",
     } later []
-}
-
-impl Default for DeferredQueue {
-    fn default() -> DeferredQueue {
-        DeferredQueue::Wait
-    }
 }
 
 /// The share of deferred checks that are evaluated where nothing is said.

@@ -8,7 +8,6 @@ use crate::support::{
 };
 
 const INVALID: f64 = 0.0;
-const DENIED: f64 = 1.0;
 const RESET: f64 = 6.0;
 const DECODE: f64 = 9.0;
 const CANCELLED: f64 = 11.0;
@@ -390,19 +389,37 @@ fn a_body_larger_than_the_guests_memory_costs_the_guest_nothing_until_it_asks() 
 }
 
 #[test]
-fn what_is_not_built_yet_is_denied_with_a_sentence() {
+fn the_host_answers_by_patterns_and_paths() {
     let stage = Stage::new(
-        r#"(call $compile-pattern (str "a+") (i32.const 512)) (call $note-error) (call $say-at (i32.const 524))
-           (call $compile-json-path (str "$.a") (i32.const 512)) (call $note-error)
-           (call $defer (i32.const 0) (call $get (str "http://x.test/")) (str "context") (i32.const 512))
+        r#"(local.set $a (call $get (str "http://x.test/")))
+           (call $compile-pattern (str "x([0-9]+)") (i32.const 512)) (call $note-i32 (i32.load8_u (i32.const 512)))
+           (local.set $b (i32.load (i32.const 516)))
+           (call $matches (local.get $a) (local.get $b) (i32.const 512)) (call $note-i32 (i32.load8_u (i32.const 516)))
+           (call $capture (local.get $a) (local.get $b) (i32.const 512)) (call $say-at (i32.const 520))
+           (call $compile-json-path (str "$.ids[*]") (i32.const 512)) (call $note-i32 (i32.load8_u (i32.const 512)))
+           (local.set $b (i32.load (i32.const 516)))
+           (call $json (local.get $a) (local.get $b) (i32.const 512)) (call $note-i32 (i32.load (i32.const 520)))
+           (call $compile-pattern (str "(") (i32.const 512)) (call $note-error) (call $say-at (i32.const 524))
+           (call $compile-json-path (str "ids") (i32.const 512)) (call $note-error) (call $ok)"#,
+    )
+    .answers(|_| Some(reply(200, br#"{"ids":[3,5],"name":"x17"}"#)));
+    assert_eq!(stage.notes(), [0.0, 1.0, 0.0, 2.0, INVALID, INVALID]);
+    let said = said(&stage);
+    assert_eq!(said[0], "17");
+    assert!(said[1].contains("regular expression"), "{said:?}");
+}
+
+#[test]
+fn a_check_that_nobody_can_judge_is_refused_with_a_sentence() {
+    let stage = Stage::new(
+        r#"(call $defer (i32.const 0) (call $get (str "http://x.test/")) (str "context") (i32.const 512))
            (call $note-i32 (i32.load8_u (i32.const 516))) (call $say-at (i32.const 524)) (call $ok)"#,
     );
-    assert_eq!(stage.notes(), [DENIED, DENIED, DENIED]);
+    assert_eq!(stage.notes(), [INVALID]);
+    let (_, records) = stage.run();
+    assert_eq!(counted(&records, "deferred-check-unknown"), 1);
     let said = said(&stage);
-    assert!(
-        said[0].contains("`contains`") && said[1].contains("deferred"),
-        "{said:?}"
-    );
+    assert!(said[0].contains("`judge`"), "{said:?}");
 }
 
 #[test]

@@ -31,21 +31,28 @@ const RUN: &str = r#"
     (call $burn (i32.const 2000)) (call $end (i32.const 2) (i32.const 1))
     (call $burn (i32.const 3000)) (call $ok)"#;
 
+/// The middle one: what the machine did besides is in some of them.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// Ratios are taken within an iteration: the two vCPUs of a core share its speed, and have it to themselves by turns.
 #[test]
 fn work_is_charged_where_it_is_done() {
     let stage = Stage::new(RUN);
     let mut vu = stage.vu(1);
-    let (mut one, mut two, mut scenario) = (f64::MAX, f64::MAX, f64::MAX);
-    // The least of several: what the machine did besides only ever adds.
-    for _ in 0..20 {
+    let (mut twos, mut scenarios) = (Vec::new(), Vec::new());
+    for _ in 0..50 {
         let end = block_on(vu.iterate(ARRIVAL));
         let records = std::mem::take(vu.host_mut().records());
-        one = one.min(cpu(&records, 1));
-        two = two.min(cpu(&records, 2));
-        scenario = scenario.min(end.scenario_cpu_ns.unwrap() as f64);
+        let one = cpu(&records, 1);
+        twos.push(cpu(&records, 2) / one);
+        scenarios.push(end.scenario_cpu_ns.unwrap() as f64 / one);
     }
-    assert!(is_about(two, one, 2.0), "{one} {two}");
-    assert!(is_about(scenario, one, 3.0), "{one} {scenario}");
+    let (two, scenario) = (median(twos), median(scenarios));
+    assert!(is_about(two, 1.0, 2.0), "{two}");
+    assert!(is_about(scenario, 1.0, 3.0), "{scenario}");
 }
 
 #[test]
@@ -56,14 +63,13 @@ fn a_nested_check_is_charged_and_not_its_outer() {
            (call $burn (i32.const 1000)) (call $end (i32.const 1) (i32.const 1)) (call $ok)"#,
     );
     let mut vu = stage.vu(1);
-    let (mut outer, mut inner) = (f64::MAX, f64::MAX);
-    for _ in 0..20 {
+    let ratios = (0..50).map(|_| {
         block_on(vu.iterate(ARRIVAL));
         let records = std::mem::take(vu.host_mut().records());
-        outer = outer.min(cpu(&records, 1));
-        inner = inner.min(cpu(&records, 2));
-    }
-    assert!(is_about(inner, outer, 4.0), "{outer} {inner}");
+        cpu(&records, 2) / cpu(&records, 1)
+    });
+    let ratio = median(ratios.collect());
+    assert!(is_about(ratio, 1.0, 4.0), "{ratio}");
 }
 
 #[test]

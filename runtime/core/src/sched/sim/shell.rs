@@ -153,7 +153,7 @@ impl<'a> Shell<'a> {
                 self.step(Event::Timer);
             }
             steps += 1;
-            assert!(steps < 2_000_000, "the run does not come to its end");
+            assert!(steps < 20_000_000, "the run does not come to its end");
         }
         self.check_silence_after_finish();
         self.log.counts = self.scheduler.counts();
