@@ -133,6 +133,10 @@ impl Response {
 
     /// Without WebAssembly there is nobody to hand it to: it is judged here, under its name.
     #[cfg(not(target_arch = "wasm32"))]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a function, by which its check is found"
+    )]
     fn defer<Takes, F: Judge<Takes>>(&self, judge: F, context: impl FnOnce() -> Vec<u8>) -> Result {
         let named = NAMED.with_borrow(|all| all.is_empty() || all.contains(&TypeId::of::<F>()));
         crate::ensure!(named, "{}", not_named::<F>());
