@@ -1,7 +1,7 @@
 //! `nettare demo`: a story in two runs, both ends of it on this machine.
 //!
 //! A team's P90 was over three seconds while every server idled: their load generator was at 100 % CPU, because its script parsed each
-//! large response to assert on it. The first run is theirs; the second defers the same checks. What one check costs on this machine is
+//! large response to assert on it. The first run is theirs; the second defers the same checks. How many checks this machine can make is
 //! found out before, so that the rate is too much for the first run wherever it is told.
 
 mod explain;
@@ -25,19 +25,22 @@ use crate::ui::{self, Ui};
 /// The scenarios, built from `examples/catalog`: part of the program, so that the demo needs no toolchain and no network.
 const SCENARIO: &[u8] = include_bytes!("../assets/demo.wasm");
 
-/// The only check there is.
-const CHECK: &str = "catalog valid";
-
 const DURATION_NS: u64 = 5_000_000_000;
 
-/// Iterations by which the cost of a check is found out. The first are dearer, as everywhere.
-const REHEARSALS: u64 = 30;
+/// How long the rehearsal takes.
+const REHEARSAL_NS: u64 = 1_500_000_000;
 
-/// The rate asks for so many times the CPU that checks can have.
-const OVERLOAD: f64 = 1.5;
+/// Enough for every CPU to be busy.
+const REHEARSAL_VUS: u32 = 8;
+
+/// The rate is so many times what the machine can do with its checks inline.
+const OVERLOAD: f64 = 1.4;
 
 /// More would be more memory for bodies, and no better story.
 const MOST_WORKERS: u32 = 2;
+
+/// Each that has read a catalogue keeps 2 MB of memory: this many fit any machine, and wait long enough.
+const MOST_VUS: u64 = 400;
 
 /// Runs it. The target answers on a thread of this process, which is fine to show a report, and not to measure a server by.
 pub(crate) fn demo(args: &DemoArgs, ui: &Ui) -> Result<u8, Failure> {
@@ -53,7 +56,7 @@ pub(crate) fn demo(args: &DemoArgs, ui: &Ui) -> Result<u8, Failure> {
     };
     let rate = match args.rate {
         Some(rate) => rate,
-        None => stage.too_much(stage.check_ns(&session)?),
+        None => too_much(stage.at_most(&session)?),
     };
     ui.note("first run: the virtual users check each response themselves");
     let first = session.execute_first(stage.request("inline", rate)?)?;
@@ -76,47 +79,18 @@ struct Stage {
 }
 
 impl Stage {
-    /// CPU time of one check on this machine.
-    fn check_ns(&self, session: &Session<'_>) -> Result<f64, Failure> {
+    /// Iterations per second that this machine can do with checks inline: all that virtual users get done who never rest.
+    fn at_most(&self, session: &Session<'_>) -> Result<f64, Failure> {
         let (mut plan, guest) = self.plan("inline", Options::default())?;
-        plan.scenarios[0].executor = Executor::SharedIterations {
-            vus: 1,
-            iterations: REHEARSALS,
-            max_duration_ns: self.duration_ns,
-            rate: None,
+        plan.scenarios[0].executor = Executor::ConstantVus {
+            vus: REHEARSAL_VUS,
+            duration_ns: REHEARSAL_NS,
         };
         let result = session.rehearse(plan, guest.guest)?;
         if result.causes.contains(&EndCause::Signal) {
             return Err(Failure::new(Cause::Signal, "a signal stopped the demo"));
         }
-        let checks = result.totals.checks_by_name();
-        let cost = checks
-            .iter()
-            .find(|check| check.name == CHECK)
-            .and_then(|check| check.cpu.quantile(0.5))
-            .map(|ns| ns as f64);
-        let none = || {
-            Failure::new(
-                Cause::Plan,
-                "the demo's check could not be measured on this machine",
-            )
-        };
-        Ok(cost.ok_or_else(none)?.max(1.0))
-    }
-
-    /// More arrivals than this machine can check.
-    fn too_much(&self, check_ns: f64) -> Rate {
-        let per_second = f64::from(self.workers) * OVERLOAD * 1e9 / check_ns;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a positive number of arrivals, rounded up to tens"
-        )]
-        let arrivals = (per_second / 10.0).ceil() as u64 * 10;
-        Rate {
-            arrivals,
-            per_ns: 1_000_000_000,
-        }
+        Ok(result.iterations.completed as f64 * 1e9 / result.duration_ns.max(1) as f64)
     }
 
     fn request(&self, scenario: &str, rate: Rate) -> Result<Request, Failure> {
@@ -125,8 +99,7 @@ impl Stage {
         let load = Options {
             rate: Some(rate),
             duration_ns: Some(self.duration_ns),
-            // One for each arrival, so that all of them start however long the others wait.
-            max_vus: Some(u32::try_from(arrivals.clamp(1, 10_000)).unwrap_or(u32::MAX)),
+            max_vus: Some(u32::try_from(arrivals.clamp(1, MOST_VUS)).unwrap_or(u32::MAX)),
             ..Options::default()
         };
         let (plan, guest) = self.plan(scenario, load)?;
@@ -158,6 +131,20 @@ impl Stage {
     }
 }
 
+/// More arrivals than the machine can check.
+fn too_much(at_most_per_second: f64) -> Rate {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number of arrivals, rounded up to tens"
+    )]
+    let arrivals = (at_most_per_second * OVERLOAD / 10.0).ceil().max(1.0) as u64 * 10;
+    Rate {
+        arrivals,
+        per_ns: 1_000_000_000,
+    }
+}
+
 fn cpus() -> u32 {
     std::thread::available_parallelism()
         .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
@@ -169,16 +156,10 @@ mod tests {
 
     #[test]
     fn the_rate_is_too_much_for_any_machine() {
-        for check_ns in [200_000.0, 3_000_000.0, 40_000_000.0] {
-            let stage = Stage {
-                url: String::new(),
-                duration_ns: DURATION_NS,
-                workers: 2,
-                seed: 0,
-            };
-            let rate = stage.too_much(check_ns);
-            let cpus_asked = rate.arrivals as f64 * check_ns / rate.per_ns as f64;
-            assert!((3.0..4.0).contains(&cpus_asked), "{cpus_asked}");
+        for at_most in [0.0, 3.0, 333.0, 20_000.0] {
+            let rate = too_much(at_most);
+            let asked = rate.arrivals as f64 * 1e9 / rate.per_ns as f64;
+            assert!(asked > at_most && asked < at_most * 1.5 + 20.0, "{asked}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use nettare_core::report::{Report, Trend};
 use nettare_core::verdict::Judgement;
-use nettare_report::text::{percent, time};
+use nettare_report::text::{count, percent, time};
 
 /// The explanation. Paragraphs about what the reports do not have are left out.
 pub(super) fn explain(inline: &Report, deferred: &Report) -> String {
@@ -76,12 +76,12 @@ fn later(inline: &Report, deferred: &Report) -> Option<String> {
     Some(format!(
         "Deferred. In the second run the same check of the same responses is handed to threads that run when nobody else wants a CPU. \
          Responses wait for their check, {} at the median; nobody waits for the check: gross is {} where it was {}. {} of {} checks \
-         were evaluated, and would fail the run as before.",
+         were evaluated.",
         median(wait),
         median(after),
         median(before),
-        check.passes + check.fails,
-        check.passes + check.fails + check.skipped.values().sum::<u64>()
+        count(check.passes + check.fails),
+        count(check.passes + check.fails + check.skipped.values().sum::<u64>())
     ))
 }
 

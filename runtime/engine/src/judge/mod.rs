@@ -89,11 +89,6 @@ impl Judges {
             .collect()
     }
 
-    /// Checks that wait.
-    pub(crate) fn waiting(&self) -> usize {
-        self.queue.len()
-    }
-
     /// Nothing is deferred any more; judges end when they have evaluated what waits.
     pub(crate) fn close(&self) {
         self.queue.close();

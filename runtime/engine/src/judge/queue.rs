@@ -104,6 +104,7 @@ impl<T: Held> Queue<T> {
     }
 
     /// How many wait.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         lock(&self.slots).waiting.len()
     }

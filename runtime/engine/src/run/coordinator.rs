@@ -330,11 +330,6 @@ impl<'a> Coordinator<'a> {
     fn finish_judges(&mut self) {
         let Some(judges) = &self.judges else { return };
         judges.close();
-        let waiting = judges.waiting();
-        if waiting > 0 {
-            let text = format!("evaluating {waiting} deferred checks that are left");
-            (self.observe)(&RunEvent::Warning(text));
-        }
         let grace_ns = self.plan.scenarios[0].graceful_stop_ns;
         self.await_judges(clock::monotonic_ns().saturating_add(grace_ns));
         if self.running_judges > 0 {
