@@ -301,7 +301,7 @@ fn an_iteration_that_traps_fails_and_the_run_goes_on() {
     world.write("trap.wasm", scenario("(unreachable)"));
     let finished = world
         .run(["run", "trap.wasm", "-i", "5", "--report", "run.json"])
-        .expect_code(0);
+        .expect_code(111);
     assert_eq!(report(&world, "run.json")["iterations"]["failed"], 5);
     assert!(
         finished.stdout.contains("5 iterations failed"),
@@ -358,7 +358,7 @@ fn a_scenario_that_loops_for_ever_is_interrupted() {
     );
     world
         .run(["run", "plan.toml", "--report", "run.json"])
-        .expect_code(0);
+        .expect_code(111);
     assert_eq!(report(&world, "run.json")["iterations"]["failed"], 2);
 }
 

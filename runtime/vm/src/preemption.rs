@@ -22,6 +22,9 @@ use crate::meter::{self, FastClock};
 /// A segment over this is long.
 pub(crate) const LONG_NS: u64 = 100_000;
 
+/// A reading is as good as new for so long: what can have been taken meanwhile is little beside a long segment.
+const RECENT_NS: u64 = 20_000;
+
 /// A reading older than this is made anew.
 const REFRESH_NS: u64 = 10_000_000;
 
@@ -106,7 +109,11 @@ pub fn unparks() {
 
 /// A segment begins that is expected to be long.
 pub(crate) fn expect_long(clock: &FastClock, now: u64) {
-    compare(clock, READING.with(Cell::get), now);
+    let last = READING.with(Cell::get);
+    // A scope of many short segments is not to pay for a reading at each.
+    if last.ticks == 0 || clock.delta_as_nanos(last.ticks, now) > RECENT_NS {
+        compare(clock, last, now);
+    }
 }
 
 /// What of a segment that ends now was the thread's own; `usual_ns` is what its scope takes.

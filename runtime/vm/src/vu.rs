@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use nettare_core::plan::Meter as MeterKind;
-use nettare_core::sample::{Arrival, CheckMode, IterationOutcome};
+use nettare_core::sample::{Arrival, CheckMode, IterationOutcome, SkipReason};
 use wasmtime::component::TypedFunc;
 
 use crate::doors::{DeferredCheck, Host};
@@ -395,6 +395,15 @@ impl<H: Host> Vu<H> {
         let state = self.live.state();
         let closed = state.judging.take().and_then(|judging| judging.closed);
         let group = std::mem::take(&mut state.outer_group);
+        if matches!(result, Err(GuestFailure::Interrupted)) {
+            // It came to no result, and did not fail.
+            state.record(Record::CheckSkipped {
+                check,
+                group,
+                reason: SkipReason::Stop,
+            });
+            return;
+        }
         let sample = closed.unwrap_or_default().sample(
             result.is_ok(),
             CheckMode::Deferred,

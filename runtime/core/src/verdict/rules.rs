@@ -30,6 +30,10 @@ const SCARCE_MEMORY: f64 = 0.2;
 /// Fewer exchanges than these say nothing about stamps.
 const FEW_STAMPS: u64 = 5;
 
+/// Share of arrivals that find no virtual user before the load is not what was asked for. A server that stalls for a moment should not
+/// spoil a run: that a user would have waited, too, is in `iteration_response`.
+const OFTEN_DROPPED: f64 = 0.1;
+
 /// Every rule there is.
 pub const RULES: &[Rule] = &[
     Rule {
@@ -83,6 +87,40 @@ pub const RULES: &[Rule] = &[
                     .then(|| format!("0 of {attempted} exchanges answered"))
             },
         },
+    },
+    Rule {
+        name: "nothing-completed",
+        about: "iterations that came to their end in good order",
+        advice: "see the warnings for why iterations failed: a variable that the scenario needs, or a bug in it",
+        test: Test::Law {
+            limit: "at least 1 iteration completed where some failed",
+            broken: |counts| {
+                let IterationCounts {
+                    started,
+                    completed,
+                    failed,
+                    ..
+                } = counts.iterations;
+                (failed > 0 && completed == 0)
+                    .then(|| format!("0 of {started} iterations completed"))
+            },
+        },
+    },
+    Rule {
+        name: "arrivals-dropped",
+        about: "arrivals that never started because every virtual user was busy",
+        advice: "the load asked for was not offered: allow more virtual users (`max-vus`), or ask for less than the target can take",
+        test: Test::Bound(Bound {
+            figure: |it| {
+                let dropped = it.counts.iterations.dropped[DropReason::NoVu as usize];
+                Some(share(dropped, it.counts.iterations.offered))
+            },
+            measure: Measure::Share,
+            of: "of arrivals dropped for want of a free virtual user",
+            side: Side::AtMost,
+            suspect: Some(OFTEN_DROPPED),
+            invalid: None,
+        }),
     },
     Rule {
         name: "lost-samples",

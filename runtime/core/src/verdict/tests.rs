@@ -6,6 +6,7 @@ use super::Judgement::{Invalid, Suspect};
 use super::*;
 use crate::health::{GAUGES, gauge};
 use crate::sample::ErrorKind;
+use crate::sched::DropReason;
 
 /// Counts of a run in which all is well.
 fn good() -> RunCounts {
@@ -109,6 +110,40 @@ fn a_run_against_which_nothing_speaks_is_valid_if_its_generator_was_watched() {
     let unwatched = judge(&good(), &Health::default());
     assert_eq!(unwatched.result, Judgement::Unjudged);
     assert!(unwatched.not_looked_at.contains(&"steal".to_owned()));
+}
+
+#[test]
+fn a_run_whose_iterations_all_fail_is_no_run() {
+    let all_failed = |counts: &mut RunCounts| {
+        (counts.iterations.completed, counts.iterations.failed) = (0, 99);
+    };
+    assert_eq!(fired(all_failed), ["nothing-completed"]);
+    let interrupted = |counts: &mut RunCounts| {
+        counts.iterations = IterationCounts {
+            offered: 110,
+            started: 100,
+            dropped: [10, 0, 0, 0],
+            interrupted: 100,
+            ..IterationCounts::default()
+        };
+        (counts.totals.iterations, counts.intervals.iterations) = (0, 0);
+    };
+    assert_eq!(
+        fired(interrupted),
+        [""; 0],
+        "cut short before the first ended"
+    );
+}
+
+#[test]
+fn a_load_that_found_no_virtual_users_is_suspect() {
+    let mut counts = good();
+    counts.iterations.offered += 10;
+    counts.iterations.dropped[DropReason::NoVu as usize] += 10;
+    (counts.totals.dropped, counts.intervals.dropped) = (20, 20);
+    let verdict = judge(&counts, &health(&[]));
+    assert_eq!(verdict.result, Suspect);
+    assert_eq!(verdict.reasons[0].rule, "arrivals-dropped");
 }
 
 #[test]
