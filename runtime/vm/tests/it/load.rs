@@ -144,7 +144,10 @@ proptest! {
     fn a_guest_cut_short_or_with_a_byte_changed_never_panics(cut in 0_usize..10_000, at in 0_usize..10_000, byte: u8) {
         let mut bytes = wasm(&module("", "(call $ok)"));
         let length = bytes.len();
-        prop_assert!(Guest::load(&bytes[..cut % length], &GuestOptions::default()).is_err());
+        // Cut where its last section begins, which holds names alone, it is whole.
+        let short = &bytes[..cut % length];
+        let refused = Guest::load(short, &GuestOptions::default()).is_err();
+        prop_assert!(refused || wasmparser::validate(short).is_ok());
         bytes[at % length] = byte;
         let options = GuestOptions { guest_cpu_ns: 5_000_000, ..GuestOptions::default() };
         let _ = Guest::load(&bytes, &options);
